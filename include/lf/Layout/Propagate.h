@@ -1,0 +1,71 @@
+//===- Propagate.h - Completes layouts from seeds and pins -----------------===//
+//
+// Rules P1 (homes), P1b (relax), P2 (roles), P3 (backward inherits), P4 (what stays partial) of the layout calculus, on
+// a light graph that a pass fills from IR. Knows no op by name: all that matters about an op is in its Rule.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "lf/Layout/Layout.h"
+#include <map>
+#include <optional>
+
+namespace lf {
+
+using Roles = std::map<char, Axes>; ///< factor -> axes that split it in one op
+
+/// What an op states about itself: one factor letter per dim of each operand, then of each result.
+struct Rule {
+  std::vector<std::string> operands, results;
+  std::string blocked;               ///< factors that must be whole
+  std::set<int> linear;              ///< operands that may be partial, the result then being partial as well
+  Reduction reduction = Reduction::sum; ///< kind of the results' partial axes
+  bool isSum = false;                ///< the n-ary sum (R2, P4)
+  std::string ring;                  ///< factors that share an axis by the op's own exchange ("st"), or empty
+};
+
+/// Where a value comes from. Roles of values: a contribution (raw) has no home and stays as produced.
+enum class ValueRole { param, input, act, cotangent, grad, raw };
+
+struct GValue {
+  std::string name;
+  Shape shape;
+  ValueRole role = ValueRole::act;
+  int op = -1, result = -1;  ///< producer, or -1
+  int primal = -1;           ///< forward value of a cotangent or gradient (P3)
+  int target = -1;           ///< parameter to whose gradient this contributes
+  std::optional<Layout> seed;
+  Axes closed;               ///< axes over which a parameter is repeated on purpose
+  bool output = false;       ///< leaves its function
+};
+
+struct GOp {
+  std::string name;          ///< for messages: matmul "q" (decoder)
+  Rule rule;
+  std::vector<int> operands, results;
+  std::map<char, int64_t> sizes; ///< whole size of each factor
+  int of = -1;               ///< adjoint of this op (P3), or -1
+  std::optional<Roles> pin;
+};
+
+/// One forward function and its backward; indices are into the two vectors. Ops are in program order.
+struct Graph {
+  std::vector<GValue> values;
+  std::vector<GOp> forward, backward; ///< GOp::of indexes forward; GValue::op indexes forward, then backward (offset by forward.size())
+  const GOp &op(int i) const { return i < int(forward.size()) ? forward[i] : backward[i - forward.size()]; }
+};
+
+struct Propagated {
+  std::vector<Roles> roles;                 ///< one for each op, forward then backward
+  std::vector<std::optional<Layout>> home;  ///< one for each value; none for a contribution
+};
+
+/// Layout that operand i of an op must have. `partial`: axes that it may keep (linear operands).
+Layout required(const GOp &, int i, const Roles &, const std::set<std::string> &partial = {});
+/// Layout of result j as the local kernel leaves it.
+Layout natural(const GOp &, int j, const Roles &, const std::set<std::string> &passed = {});
+
+/// Runs P1 to P4. `off`: rules left out ("P1b", "P4", "closed"), so that tests can show that each is needed. Throws LayoutError with both sources named when rules cannot decide (never a guess).
+Propagated propagate(const Mesh &, const Graph &, const std::set<std::string> &off = {});
+
+} // namespace lf

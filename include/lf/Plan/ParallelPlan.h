@@ -1,0 +1,65 @@
+//===- ParallelPlan.h - Everything that a user may decide -----------------===//
+//
+// The resolved plan: sizes, shapes, schedule. Made from flags and plan.json, checked against the model before any IR
+// exists. Passes receive what they need of it as their own options or attributes, never this struct.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "lf/Model/ModelConfig.h"
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace lf {
+
+enum class Dtype { f32, f64, bf16 };
+enum class Target { cpu, cuda };
+
+struct ParallelPlan {
+  // sizes
+  int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1, dp = 1, vpp = 1;
+  int64_t world() const { return tp * pp * cp * dp; }
+  bool sequenceParallel = false;
+
+  // pipeline
+  std::string layout;             ///< the user's own spelling; empty: derived
+  std::string schedule = "1f1b";  ///< gpipe | 1f1b | interleaved | zb-h1 | zb-v
+
+  // shapes
+  int64_t seqLength = 0, microBatch = 1, globalBatch = 0;
+  int64_t microBatches() const { return globalBatch / (microBatch * dp); }
+  Dtype dtype = Dtype::f32;
+  double hiddenDropout = 0.0;
+  int64_t vocabMultiple = 128;
+  int64_t paddedVocab = 0;        ///< vocabulary rounded up to vocabMultiple * tp
+
+  bool deterministic = false;
+  int64_t memoryBudget = 0;       ///< bytes of one rank; 0: none stated
+
+  /// tp = tpKv x tpRep: the part that splits kv heads and the part that repeats them (kv heads < tp).
+  int64_t tpKv = 1, tpRep = 1;
+
+  std::map<std::string, std::string> options; ///< every flag that differs from its default, in Megatron's long name
+  std::vector<std::string> notices;           ///< what the compiler changed of what the user asked ("sequence parallelism is off: ...")
+};
+
+/// What one lf-compile call asks for besides the plan.
+struct CompileRequest {
+  std::string model, output, emit = "exe", report, planTrace, planOut, stopAfter, dumpPhases;
+  Target target = Target::cpu;
+  bool dryRun = false, help = false;
+  ParallelPlan plan;
+};
+
+/// Parses the command line of lf-compile (cli.md): Megatron's long names and our aliases, "-" and "_" alike, the last
+/// of a repeated flag wins, --plan FILE read first; reads and checks the model; resolves defaults. Throws lf::Error
+/// (exit 2): an unknown flag with the nearest known one, a flag not implemented yet by name, degrees that do not divide
+/// with the arithmetic and the legal values.
+CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model);
+
+/// Checks a plan against a model and fills in what follows from both (paddedVocab, tpKv, tpRep, defaults).
+void resolvePlan(ParallelPlan &, const ModelConfig &);
+
+} // namespace lf
