@@ -1,0 +1,63 @@
+// traffic.h - bytes that one rank has sent, by communicator and kind, for the metrics and for checks against the plan.
+//
+// Idea: a fixed table filled by lf_all_gather ... lf_send. Invariant: bytes are what an ideal ring sends: all_gather,
+// reduce_scatter and all_to_all (n-1) x count x size, all_reduce 2 (n-1)/n x count x size, send count x size.
+#pragma once
+
+#include "trace.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lf::rt {
+
+class Traffic {
+public:
+  struct Row {
+    std::string comm; ///< name of lf_comm; "pp" for sends
+    OpKind kind;
+    int64_t messages = 0; ///< calls
+    int64_t bytes = 0;
+  };
+
+  /// Adds one call. No allocation after the first call of each (comm, kind).
+  void add(const std::string &comm, OpKind kind, int64_t bytes) {
+    for (Row &row : rows_)
+      if (row.kind == kind && row.comm == comm) {
+        ++row.messages;
+        row.bytes += bytes;
+        return;
+      }
+    rows_.push_back({comm, kind, 1, bytes});
+  }
+
+  /// In order of first use; groups of one rank send nothing and have no row.
+  const std::vector<Row> &rows() const { return rows_; }
+  /// Sets every count to zero (each step's metrics start so).
+  void reset() {
+    for (Row &row : rows_)
+      row.messages = row.bytes = 0;
+  }
+
+private:
+  std::vector<Row> rows_;
+};
+
+/// Bytes sent by one member of a group of n in one call of `kind` (see the top of this file).
+inline int64_t bytes_sent(OpKind kind, int64_t n, int64_t count, int64_t size) {
+  switch (kind) {
+  case OpKind::AllGather:
+  case OpKind::ReduceScatter:
+  case OpKind::AllToAll:
+    return (n - 1) * count * size;
+  case OpKind::AllReduce:
+    return 2 * (n - 1) * count * size / n;
+  case OpKind::Send:
+    return count * size;
+  default:
+    return 0;
+  }
+}
+
+} // namespace lf::rt

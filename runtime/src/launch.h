@@ -1,0 +1,40 @@
+// launch.h - starts the ranks of a program: threads of this process, or this process as one rank of a launcher's job.
+//
+// Idea: the body is the same function on every rank; whoever started the process decides where ranks live. Invariant:
+// run_ranks returns only when no rank runs any more; when one cannot be stopped, it ends the process with the same code.
+#pragma once
+
+#include "rank.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace lf::rt {
+
+/// What starting ranks needs to know of the command line.
+struct LaunchOptions {
+  const Options *options = nullptr; ///< handed on as lf_rank::options
+  double timeout_seconds = 0.0;     ///< of one wait; 0: $LF_TIMEOUT_SECONDS, else 600
+  double grace_seconds = 5.0;       ///< how long other ranks may take to stop after one failed
+  int32_t cpu_threads = 0;          ///< of one rank; 0: one. Ranks that are threads always have one
+  uint64_t seed = 0;
+};
+
+/// A process started by torchrun, srun or mpirun, by their environment.
+struct Launcher {
+  std::string variable; ///< where the world was read: "WORLD_SIZE"
+  int32_t rank = 0, world = 1;
+};
+/// Reads RANK and WORLD_SIZE; SLURM_PROCID and SLURM_NTASKS; OMPI_COMM_WORLD_RANK and _SIZE; PMI_RANK and PMI_SIZE; the
+/// first pair that is set. Throws Failure (2) when a value is no number.
+std::optional<Launcher> find_launcher();
+
+/// Runs `body` on every rank of the program that lives in this process, with everything in lf_rank set up but `tokens`.
+/// Returns 0, or the code of the first rank that failed after its message, and what every other rank waited for, are on
+/// stderr. 2: the mesh or the launcher's world contradicts the program. Exceptions other than Failure count as code 5
+/// (std::bad_alloc: 3).
+int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body);
+
+} // namespace lf::rt
