@@ -42,7 +42,9 @@ struct ModelConfig {
   double ropeScale = 1.0;         ///< factor on cosines and sines
   double attentionScale = 0.0;    ///< softmax scale, already resolved (1/sqrt(headDim) by default)
   bool tied = false;              ///< the head is the embedding
-  double hiddenDropout = 0.0;     ///< after the embedding and after both blocks of a layer
+  double ropeTheta = 0.0;         ///< base of the frequencies, before scaling; 0 with learned positions
+  double hiddenDropout = 0.0;     ///< after both blocks of a layer, and after the embedding
+  double embeddingDropout = 0.0;  ///< after the embedding as the file says; resolvePlan refuses one that differs
   double attentionDropout = 0.0;
   double initStd = 0.02;
 
@@ -52,10 +54,11 @@ struct ModelConfig {
 
 /// Reads MODEL: a config.json, a folder that holds one, or our own model.json. Throws lf::Error (exit 2) that names the
 /// JSON pointer, what was expected, what was found. Fields that are implemented or known to be irrelevant to training
-/// pass; any other field is an error.
-ModelConfig readModel(const std::string &path);
+/// pass, as do those named in `ignored` (--ignore-config-field); any other field is an error.
+ModelConfig readModel(const std::string &path, const std::vector<std::string> &ignored = {});
 
 /// The same for text in memory; `where` names it in messages.
-ModelConfig parseModel(const std::string &text, const std::string &where);
+ModelConfig parseModel(const std::string &text, const std::string &where,
+                       const std::vector<std::string> &ignored = {});
 
 } // namespace lf

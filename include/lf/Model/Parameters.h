@@ -28,7 +28,7 @@ struct Parameter {
   int vocabDim = -1;           ///< the dim that is the vocabulary, or -1
   int rowDims = 0;             ///< dims that form the rows of the 2-D view; 0: a 1-D tensor
   bool hfTransposed = false;   ///< stored [cols, rows]
-  int64_t hfCol = 0, hfCols = 0; ///< columns hfCol .. hfCol + cols of hfCols (fused tensors)
+  int64_t hfCol = 0, hfCols = 0; ///< columns hfCol .. hfCol + cols of hfCols (more than cols: fused)
   bool decay = false;          ///< two or more dims as stored
   Init init = Init::normal;
   double initStd = 0.0;
