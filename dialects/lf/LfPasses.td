@@ -1,0 +1,107 @@
+//===- LfPasses.td - The passes on lf --------------------------*- tablegen -*-===//
+//
+// In the order in which the pipelines run them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef LF_PASSES_TD
+#define LF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class Lf_Pass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
+  let dependentDialects = ["::mlir::lf::LfDialect", "::mlir::func::FuncDialect"];
+}
+
+def LfDifferentiate : Lf_Pass<"lf-differentiate"> {
+  let summary = "replace each layer body by a forward and a backward function";
+  let description = [{
+    `@decoder` becomes `@decoder.fwd`, which also returns what the backward needs, and `@decoder.bwd`, which takes the
+    cotangents of the outputs, the integer inputs and the saved values, returns the cotangents of the real inputs and
+    accumulates the gradients of parameters. One n-ary `lf.sum` for each value with several uses (B2); cotangents that
+    nobody needs are gone (B3). `id`, `of` and `links` tie the two together.
+
+    ```mlir
+    func.func @block(%x: t) -> t {                  func.func @block.fwd(%x: t) -> (t, t) attributes {lf.outputs = 1}
+      %w = lf.param "w" : w                           ...  return %y, %x
+      %y = lf.matmul "sbh,hf->sbf" %x, %w     =>    func.func @block.bwd(%dy: t, %x: t) -> t attributes {lf.cotangents = 1}
+      return %y                                       %w  = lf.param "w" : w
+    }                                                 %dx = lf.matmul "sbf,hf->sbh" %dy, %w {of = 0, links = ["cotangent:arg0"]}
+                                                      %dw = lf.matmul "sbh,sbf->hf" %x, %dy {of = 0, links = ["gradient:block.w"]}
+                                                      lf.accumulate %dw to "w"
+                                                      return %dx
+    ```
+  }];
+}
+
+def LfExpandCrossEntropy : Lf_Pass<"lf-expand-cross-entropy"> {
+  let summary = "make row_max, sum_exp, pick and nll of cross_entropy";
+  let description = [{
+    So that a split vocabulary needs no rule of its own: the results of row_max, sum_exp and pick become partial over the
+    axes of the vocabulary by the ordinary factor rule. The adjoint then names row_max as its primal op.
+  }];
+}
+
+def LfAnnotate : Lf_Pass<"lf-annotate"> {
+  let summary = "state the mesh, and the seeds and pins of the strategies";
+  let description = [{
+    Creates lf.mesh from the sizes (tp becomes tp_kv x tp_rep when a declaration names the parts) and gives seeds:
+    parameters by their `split` (TP), ids and labels (DP, CP), the residual stream at function boundaries (SP). This is
+    all that the strategies say; everything else follows.
+  }];
+  let options = [
+    Option<"pp", "pp", "int64_t", "1", "pipeline-parallel size">,
+    Option<"dp", "dp", "int64_t", "1", "data-parallel size">,
+    Option<"tp", "tp", "int64_t", "1", "tensor-parallel size">,
+    Option<"tpRep", "tp-rep", "int64_t", "1", "part of tp that repeats kv heads">,
+    Option<"sequenceParallel", "sequence-parallel", "bool", "false", "split the residual stream over tp too">,
+  ];
+}
+
+def LfPropagate : Lf_Pass<"lf-propagate"> {
+  let summary = "complete layouts: a home for each value, roles for each op";
+  let description = [{
+    Rules P1 to P4 (docs/layouts.md). Sets `homes` and `roles` on each op and `lf.layout` on arguments. A conflict that the
+    rules cannot settle is an error that names both sources.
+  }];
+}
+
+def LfPartition : Lf_Pass<"lf-partition"> {
+  let summary = "rewrite to local shapes and explicit collectives";
+  let description = [{
+    Rules R1 to R4: where the layout of a value is not what an op requires, the steps of the conversion are inserted, once for
+    each (value, layout). Consumes `homes`, `roles`, `seed`, `pin`; sets `gradient` on each lf.declare.
+  }];
+  let statistics = [
+    Statistic<"collectives", "collectives", "collectives inserted">,
+  ];
+}
+
+def LfVerifyPartitioned : Lf_Pass<"lf-verify-partitioned"> {
+  let summary = "prove that no layout decision is left";
+}
+
+def LfAssignStages : Lf_Pass<"lf-assign-stages"> {
+  let summary = "cut the chain into stages";
+  let description = [{
+    Each stage of the layout string becomes an `lf.stage`. Without a layout: equal parts (refused when layers do not divide).
+  }];
+  let options = [
+    Option<"layout", "layout", "std::string", "\"\"", "layout string; empty: equal parts">,
+    Option<"pp", "pp", "int64_t", "1", "pipeline ranks">,
+  ];
+}
+
+def LfBuildSchedule : Lf_Pass<"lf-build-schedule"> {
+  let summary = "write one ordered program for each pipeline rank";
+  let options = [
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe or 1f1b">,
+    Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step">,
+  ];
+}
+
+def LfVerifySchedule : Lf_Pass<"lf-verify-schedule"> {
+  let summary = "prove that sends meet receives, in order and without a cyclic wait";
+}
+
+#endif // LF_PASSES_TD
