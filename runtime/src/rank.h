@@ -30,11 +30,13 @@ struct Failure {
 /// Numbers of the step under way. `loss`, `grad_norm` are valid after lf_finish_gradients.
 struct StepState {
   int64_t step = 0;         ///< 0-based count of finished steps
+  int64_t first = 0;        ///< `step` when this run began: above 0 after a resume
   int64_t consumed = 0;     ///< samples before this step
   double lr = 0.0;
   double loss = 0.0, grad_norm = 0.0;
   double grad_scale = 1.0;  ///< clip factor / token count, applied by lf_adamw
   double loss_sum = 0.0, count = 0.0; ///< of this rank, by lf_add_loss
+  bool stop = false;        ///< some rank was told to stop; agreed by lf_finish_gradients
 };
 
 /// What is being run, for messages, traces and dropout's counter.

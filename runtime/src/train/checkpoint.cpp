@@ -1,0 +1,223 @@
+//===- checkpoint.cpp - Our own checkpoints: bit-exact resume -------------===//
+//
+// A rank's file: the 8 bytes "lfckpt01", u64 header length, JSON header, the arenas parameters, first and second
+// moments, u64 check sum of the arenas.
+//
+//===----------------------------------------------------------------------===//
+#include "checkpoint.h"
+
+#include "../comm/comm.h"
+#include "../comm/mesh.h"
+#include "../data/mapped_file.h"
+#include "../data/permutation.h"
+#include "device.h"
+#include "files.h"
+#include "real.h"
+#include "text.h"
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace lf::rt {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr char magic[] = "lfckpt01";
+constexpr const char *latest = "/latest_checkpointed_iteration.txt";
+constexpr lf_arena_kind kinds[] = {LF_PARAMETERS, LF_MOMENT1, LF_MOMENT2};
+constexpr int64_t block = int64_t(1) << 22; ///< bytes copied from the device at a time
+
+std::string numbered(const char *format, int64_t number) {
+  char name[64];
+  std::snprintf(name, sizeof name, format, static_cast<long long>(number));
+  return name;
+}
+std::string step_folder(int64_t step) { return numbered("iter_%07lld", step); }
+std::string rank_file(int64_t rank) { return numbered("/rank_%05lld.lfckpt", rank); }
+
+/// Order-dependent sum over 8-byte words; the tail is padded with zeros.
+class CheckSum {
+public:
+  void add(const unsigned char *bytes, int64_t count) {
+    for (int64_t i = 0; i < count; i += 8) {
+      uint64_t word = 0;
+      __builtin_memcpy(&word, bytes + i, static_cast<size_t>(std::min<int64_t>(8, count - i)));
+      state = (state ^ word) * 0x9e3779b97f4a7c15u;
+      state ^= state >> 29;
+    }
+  }
+  uint64_t value() const { return mix(state); }
+
+private:
+  uint64_t state = 0x6c66636b70743031u;
+};
+
+json plan_of(const lf_program &program) {
+  json plan = json::parse(program.plan ? program.plan : "", nullptr, false);
+  return plan.is_discarded() ? json(program.plan ? program.plan : "") : plan;
+}
+
+struct RankFile {
+  MappedFile file;
+  json header;
+  int64_t data = 0; ///< byte offset of the arenas
+  int64_t bytes[3] = {};
+
+  RankFile(const std::string &path, const lf_program &program, int32_t rank) : file("--load", path) {
+    auto refuse = [&](int64_t byte, const std::string &expected, const std::string &got) {
+      throw Failure{4, "--load: " + quote(path) + ", byte " + std::to_string(byte) + ": expected " + expected +
+                           ", got " + got};
+    };
+    if (file.size() < 16 || __builtin_memcmp(file.bytes(), magic, 8) != 0)
+      refuse(0, "the mark " + quote(magic) + " of a checkpoint",
+             file.size() < 16 ? "a file of " + std::to_string(file.size()) + " bytes" : std::string("other bytes"));
+    uint64_t length;
+    __builtin_memcpy(&length, file.bytes() + 8, 8);
+    if (length > static_cast<uint64_t>(file.size() - 16))
+      refuse(8, "a header of at most " + std::to_string(file.size() - 16) + " bytes (the file is cut off?)",
+             std::to_string(length));
+    const unsigned char *text = file.bytes() + 16;
+    header = json::parse(text, text + length, nullptr, false);
+    auto whole = [&](const char *name) {
+      if (!header.is_object() || !header.contains(name) || !header[name].is_number_unsigned())
+        refuse(16, "a header with a number " + quote(name), "none");
+      return header[name].get<uint64_t>();
+    };
+    if (uint64_t got = whole("rank"); got != static_cast<uint64_t>(rank))
+      refuse(16, "the file of rank " + std::to_string(rank), "that of rank " + std::to_string(got));
+    whole("step"), whole("consumed"), whole("seed");
+    json plan = plan_of(program);
+    if (!header.contains("plan") || header["plan"] != plan) {
+      json difference = json::diff(header.value("plan", json()), plan);
+      std::string at = difference.empty() ? "" : difference[0].value("path", "");
+      json::json_pointer pointer(at);
+      json none, theirs = header.value("plan", json());
+      auto member = [&](const json &of) { return of.contains(pointer) ? of[pointer].dump().substr(0, 60) : "nothing"; };
+      throw Failure{4, "--load: " + quote(path) + ": expected a checkpoint of this program's plan, got one of another: " +
+                           quote(at) + " of plan.json is " + member(plan) + " here and " + member(theirs) +
+                           " there; compile with the plan.json beside the checkpoint"};
+    }
+    data = 16 + static_cast<int64_t>(length);
+    int64_t end = data + 8;
+    for (int i = 0; i < 3; ++i) {
+      const char *names[] = {"parameter_bytes", "moment1_bytes", "moment2_bytes"};
+      uint64_t size = whole(names[i]);
+      if (size > static_cast<uint64_t>(file.size()))
+        refuse(16, quote(names[i]) + " of at most the file's " + std::to_string(file.size()) + " bytes (it is cut off)",
+               std::to_string(size));
+      end += bytes[i] = static_cast<int64_t>(size);
+    }
+    if (end != file.size())
+      refuse(file.size(), "a file of " + std::to_string(end) + " bytes", std::to_string(file.size()) + " bytes");
+  }
+};
+
+} // namespace
+
+bool is_checkpoint(const std::string &directory) {
+  std::error_code ignored;
+  return fs::exists(directory + latest, ignored);
+}
+
+CheckpointInfo find_checkpoint(const std::string &directory, const lf_program &program) {
+  std::string text = read_text("--load", directory + latest);
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.pop_back();
+  CheckpointInfo info;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), info.step);
+  if (error != std::errc() || end != text.data() + text.size() || info.step < 0)
+    throw Failure{4, "--load: " + quote(directory + latest) + ": expected the number of a step, got " +
+                         quote(text.substr(0, 40))};
+  info.folder = directory + "/" + step_folder(info.step);
+  for (int64_t rank = 0, world = mesh_size(program); rank < world; ++rank) {
+    RankFile file(info.folder + rank_file(rank), program, static_cast<int32_t>(rank));
+    int64_t step = file.header["step"].get<int64_t>(), consumed = file.header["consumed"].get<int64_t>();
+    uint64_t seed = file.header["seed"].get<uint64_t>();
+    if (step != info.step || (rank > 0 && (consumed != info.consumed || seed != info.seed)))
+      throw Failure{4, "--load: " + quote(file.file.path) + ": expected step " + std::to_string(info.step) +
+                           " and the samples and seed of rank 0, got step " + std::to_string(step) + ", " +
+                           std::to_string(consumed) + " samples, seed " + std::to_string(seed)};
+    info.consumed = consumed;
+    info.seed = seed;
+  }
+  return info;
+}
+
+void load_checkpoint(lf_rank &c, const CheckpointInfo &info) {
+  RankFile file(info.folder + rank_file(c.rank), *c.program, c.rank);
+  const unsigned char *from = file.file.bytes() + file.data;
+  CheckSum sum;
+  for (int i = 0; i < 3; ++i) {
+    if (file.bytes[i] != c.arena_bytes[kinds[i]])
+      throw Failure{4, "--load: " + quote(file.file.path) + ": expected an arena of " +
+                           std::to_string(c.arena_bytes[kinds[i]]) + " bytes, got " + std::to_string(file.bytes[i])};
+    sum.add(from, file.bytes[i]);
+    if (file.bytes[i])
+      copy_to_device(c, c.arenas[kinds[i]], from, file.bytes[i]);
+    from += file.bytes[i];
+  }
+  uint64_t stored;
+  __builtin_memcpy(&stored, from, 8);
+  if (stored != sum.value())
+    throw Failure{4, "--load: " + quote(file.file.path) + ", byte " + std::to_string(from - file.file.bytes()) +
+                         ": expected the check sum " + std::to_string(sum.value()) + " of its data, got " +
+                         std::to_string(stored) + "; the file is damaged"};
+  c.step.step = info.step;
+  c.step.consumed = info.consumed;
+}
+
+void save_checkpoint(lf_rank &c, const std::string &directory) {
+  Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
+  std::string name = step_folder(c.step.step), temporary = directory + "/." + name + ".tmp";
+  if (c.rank == 0) {
+    std::error_code ignored;
+    fs::remove_all(temporary, ignored); // what a killed run left
+    make_folder("--save", temporary);
+    write_text(temporary + "/plan.json", c.program->plan ? c.program->plan : "");
+  }
+  world.barrier("save: folder made");
+  {
+    json header = {{"rank", c.rank},
+                   {"world", c.world},
+                   {"program", c.program->name ? c.program->name : ""},
+                   {"step", static_cast<uint64_t>(c.step.step)},
+                   {"consumed", static_cast<uint64_t>(c.step.consumed)},
+                   {"seed", c.seed},
+                   {"parameter_bytes", static_cast<uint64_t>(c.arena_bytes[LF_PARAMETERS])},
+                   {"moment1_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT1])},
+                   {"moment2_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT2])},
+                   {"plan", plan_of(*c.program)}};
+    std::string text = header.dump();
+    uint64_t length = text.size();
+    AtomicFile file(temporary + rank_file(c.rank));
+    file.write(magic, 8);
+    file.write(&length, 8);
+    file.write(text.data(), static_cast<int64_t>(length));
+    CheckSum sum;
+    std::vector<unsigned char> host;
+    for (lf_arena_kind kind : kinds)
+      for (int64_t at = 0, end; at < c.arena_bytes[kind]; at = end) {
+        end = std::min(c.arena_bytes[kind], at + block);
+        host.resize(static_cast<size_t>(end - at));
+        copy_to_host(c, host.data(), static_cast<char *>(c.arenas[kind]) + at, end - at);
+        sum.add(host.data(), end - at);
+        file.write(host.data(), end - at);
+      }
+    uint64_t value = sum.value();
+    file.write(&value, 8);
+    file.publish();
+  }
+  world.barrier("save: files written");
+  if (c.rank == 0) {
+    publish_folder(temporary, directory + "/" + name);
+    write_text(directory + latest, std::to_string(c.step.step) + "\n");
+  }
+  world.barrier("save: published");
+}
+
+} // namespace lf::rt

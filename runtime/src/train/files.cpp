@@ -1,0 +1,133 @@
+//===- files.cpp - Writing that is either whole or absent -----------------===//
+//
+// POSIX open, write, fsync, rename; see files.h.
+//
+//===----------------------------------------------------------------------===//
+#include "files.h"
+
+#include "../rank.h"
+#include "text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace lf::rt {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] static void fail(const std::string &action, const std::string &path) {
+  throw Failure{4, quote(path) + ": expected to " + action + ", got: " + std::strerror(errno)};
+}
+
+AtomicFile::AtomicFile(const std::string &path) : path(path), temporary(path + ".tmp") {
+  descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    fail("create it", temporary);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor < 0)
+    return;
+  close(descriptor);
+  unlink(temporary.c_str());
+}
+
+void AtomicFile::write(const void *bytes, int64_t count) {
+  const char *from = static_cast<const char *>(bytes);
+  while (count > 0) {
+    ssize_t written = ::write(descriptor, from, static_cast<size_t>(std::min<int64_t>(count, int64_t(1) << 30)));
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      fail("write to it", temporary);
+    from += written;
+    count -= written;
+  }
+}
+
+void AtomicFile::publish() {
+  if (fsync(descriptor) != 0)
+    fail("bring it to the disk", temporary);
+  close(descriptor);
+  descriptor = -1;
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    int reason = errno;
+    unlink(temporary.c_str());
+    errno = reason;
+    fail("rename " + quote(temporary) + " to it", path);
+  }
+  sync_folder(fs::path(path).parent_path().string());
+}
+
+void write_text(const std::string &path, const std::string &text) {
+  AtomicFile file(path);
+  file.write(text.data(), static_cast<int64_t>(text.size()));
+  file.publish();
+}
+
+std::string read_text(const std::string &what, const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw Failure{4, what + ": " + quote(path) + ": expected a readable file, got none"};
+  return text.str();
+}
+
+void make_folder(const std::string &what, const std::string &path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!fs::is_directory(path))
+    throw Failure{4, what + ": " + quote(path) + ": expected a folder or a place for one, got: " +
+                         (error ? error.message() : std::string("a file"))};
+}
+
+void check_writable(const std::string &what, const std::string &folder) {
+  make_folder(what, folder);
+  std::string probe = folder + "/.lf-probe-" + std::to_string(getpid());
+  int descriptor = open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    throw Failure{4, what + ": " + quote(folder) + ": expected a folder that can be written to, got: " +
+                         std::strerror(errno)};
+  close(descriptor);
+  unlink(probe.c_str());
+}
+
+void sync_folder(const std::string &path) {
+  int descriptor = open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0)
+    fail("open the folder", path);
+  int result = fsync(descriptor);
+  int reason = errno;
+  close(descriptor);
+  if (result != 0 && reason != EINVAL && reason != EROFS) // some file systems have no fsync of folders
+    fail("bring the folder to the disk", path);
+}
+
+void publish_folder(const std::string &from, const std::string &to) {
+  sync_folder(from);
+  std::error_code ignored;
+  if (fs::exists(to, ignored)) {
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) != 0) {
+      if (errno != EINVAL && errno != ENOSYS)
+        fail("replace it by " + quote(from), to);
+      std::string old = to + ".old"; // no exchange on this file system: two renames
+      fs::remove_all(old, ignored);
+      if (std::rename(to.c_str(), old.c_str()) != 0 || std::rename(from.c_str(), to.c_str()) != 0)
+        fail("replace it by " + quote(from), to);
+      fs::remove_all(old, ignored);
+    }
+    fs::remove_all(from, ignored);
+  } else if (std::rename(from.c_str(), to.c_str()) != 0) {
+    fail("rename " + quote(from) + " to it", to);
+  }
+  sync_folder(fs::path(to).parent_path().string());
+}
+
+} // namespace lf::rt

@@ -1,0 +1,45 @@
+//===- files.h - Writing that is either whole or absent -------------------===//
+//
+// Every output is written under a temporary name, brought to the disk, then renamed; a reader never sees half of one.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lf::rt {
+
+/// One file under way. Errors throw Failure 4 with the path and the system's reason.
+class AtomicFile {
+public:
+  /// Opens `path` + ".tmp" for writing.
+  explicit AtomicFile(const std::string &path);
+  ~AtomicFile(); ///< removes the temporary file when it was not published
+  AtomicFile(const AtomicFile &) = delete;
+  AtomicFile &operator=(const AtomicFile &) = delete;
+
+  void write(const void *bytes, int64_t count);
+  /// fsync, rename to `path`, fsync of the folder.
+  void publish();
+
+private:
+  std::string path, temporary;
+  int descriptor = -1;
+};
+
+/// Writes a small text file so.
+void write_text(const std::string &path, const std::string &text);
+/// The whole of a small file. Throws Failure 4 when it cannot be read.
+std::string read_text(const std::string &what, const std::string &path);
+
+/// Creates a folder and its parents. Throws Failure 4 that starts with `what` when that is impossible.
+void make_folder(const std::string &what, const std::string &path);
+/// make_folder, then proves that a file can be created in it.
+void check_writable(const std::string &what, const std::string &folder);
+/// Brings a folder's entries to the disk.
+void sync_folder(const std::string &path);
+/// Puts the folder `from` at `to`; one that is already there is replaced in one step, and removed.
+void publish_folder(const std::string &from, const std::string &to);
+
+} // namespace lf::rt

@@ -1,0 +1,146 @@
+//===- job.cpp - One run: what is checked before it, and its loop ---------===//
+//
+// See job.h.
+//
+//===----------------------------------------------------------------------===//
+#include "job.h"
+
+#include "../comm/comm.h"
+#include "../comm/mesh.h"
+#include "../data/token_source.h"
+#include "export.h"
+#include "files.h"
+#include "initial_weights.h"
+#include "metrics.h"
+#include "real.h"
+#include "replicas.h"
+#include "text.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+namespace lf::rt {
+namespace {
+
+std::shared_ptr<TokenSource> open_data(const Job &job) {
+  return std::make_shared<TokenSource>(job.options.data_path, job.program->seq_length, job.global_batch,
+                                       job.program->vocab, job.options.shuffle, job.seed);
+}
+
+void find_weights(Job &job) {
+  const std::string &path = job.options.load;
+  if (path.empty())
+    return;
+  if (is_checkpoint(path))
+    job.checkpoint = find_checkpoint(path, *job.program);
+  else if (SafetensorsFolder::present(path))
+    job.weights = std::make_unique<HfWeights>(path, *job.program);
+  else
+    throw Failure{4, "--load: " + quote(path) +
+                         ": expected a folder with \"model.safetensors\", \"model.safetensors.index.json\" or "
+                         "\"latest_checkpointed_iteration.txt\", got none of them"};
+}
+
+void check_outputs(const Options &o) {
+  if (!o.save.empty())
+    check_writable("--save", o.save);
+  if (!o.save_hf.empty())
+    check_writable("--save-hf", o.save_hf);
+  if (!o.dump_gradients.empty())
+    check_writable("--dump-gradients", o.dump_gradients);
+  if (!o.metrics.empty()) {
+    std::string folder = std::filesystem::path(o.metrics).parent_path().string();
+    check_writable("--metrics", folder.empty() ? "." : folder);
+    std::error_code ignored;
+    if (std::filesystem::is_directory(o.metrics, ignored))
+      throw Failure{4, "--metrics: " + quote(o.metrics) + ": expected a file, got a directory"};
+  }
+}
+
+} // namespace
+
+std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
+  auto job = std::make_unique<Job>();
+  job->program = &program;
+  job->options = std::move(options);
+  const Options &o = job->options;
+  with_real(program, [](auto) {});
+  job->global_batch = program.micro_batch * program.micro_batches * group_size(program, program.dp);
+  find_weights(*job);
+  job->seed = o.seed.value_or(job->checkpoint ? job->checkpoint->seed : default_seed);
+  if (job->checkpoint && job->seed != job->checkpoint->seed)
+    throw Failure{2, "--seed: expected " + std::to_string(job->checkpoint->seed) + ", with which the checkpoint was made, got " +
+                         std::to_string(job->seed) + "; leave --seed out to resume"};
+
+  std::shared_ptr<TokenSource> data = open_data(*job);
+  job->steps = o.train_iters     ? *o.train_iters
+               : o.train_samples ? *o.train_samples / job->global_batch
+                                 : std::max<int64_t>(1, data->samples() / job->global_batch);
+  if (job->steps < 1)
+    throw Failure{2, "--train-samples: expected at least one batch of " + std::to_string(job->global_batch) + ", got " +
+                         std::to_string(*o.train_samples)};
+  if (job->steps > (int64_t(1) << 62) / job->global_batch)
+    throw Failure{2, "--train-iters: expected fewer than 2^62 samples in all, got " + std::to_string(job->steps) +
+                         " steps of " + std::to_string(job->global_batch)};
+  job->rate = std::make_unique<LearningRate>(o, job->global_batch, job->steps * job->global_batch);
+  std::vector<int32_t> tokens(static_cast<size_t>(program.seq_length + 1));
+  for (int64_t i = 0, first = job->checkpoint ? job->checkpoint->consumed : 0; i < job->global_batch; ++i)
+    data->read(first + i, tokens.data());
+  check_outputs(o);
+  return job;
+}
+
+void train(Job &job, lf_rank &c) {
+  const Options &o = job.options;
+  c.seed = job.seed;
+  c.options = &job.options;
+  c.tokens = open_data(job);
+  if (job.checkpoint)
+    load_checkpoint(c, *job.checkpoint);
+  else
+    for (const Piece &piece : pieces_of(*c.program, c.pp))
+      job.weights ? job.weights->load(c, piece) : initialise(c, piece);
+  c.step.first = c.step.step;
+
+  using Clock = std::chrono::steady_clock;
+  auto ms_since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  Metrics metrics(c, job.checkpoint.has_value());
+  StepReport report;
+  report.step = c.step.step;
+  report.steps = job.steps;
+  int64_t saved = job.checkpoint ? c.step.step : -1; // what --save need not write again
+  if (saved >= 0 && o.save != o.load)
+    saved = -1;
+  auto begin = Clock::now();
+  while (c.step.step < job.steps && !c.step.stop) {
+    auto start = Clock::now();
+    c.step.lr = job.rate->at(c.step.consumed);
+    c.program->step(&c);
+    report = {c.step.step, job.steps, c.step.consumed, c.step.loss, c.step.grad_norm, c.step.lr, ms_since(start)};
+    metrics.report(report);
+    if (o.save_interval && c.step.step % o.save_interval == 0) {
+      save_checkpoint(c, o.save);
+      saved = c.step.step;
+    }
+  }
+  if (!o.save.empty() && saved != c.step.step)
+    save_checkpoint(c, o.save);
+  if (c.step.stop && c.step.step < job.steps) {
+    job.stopped = true;
+    if (c.rank == 0)
+      std::printf("stopped by a signal after step %lld of %lld%s\n", static_cast<long long>(c.step.step),
+                  static_cast<long long>(job.steps), o.save.empty() ? ", not saved (--save DIR was not given)" : "");
+    std::fflush(stdout);
+    return;
+  }
+  if (!o.save_hf.empty())
+    save_hf(c, o.save_hf);
+  metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
+  if (const char *check = std::getenv("LF_CHECK_REPLICAS"); check && std::string(check) == "1")
+    check_replicas(c);
+}
+
+} // namespace lf::rt

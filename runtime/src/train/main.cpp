@@ -1,0 +1,40 @@
+//===- main.cpp - lf_main: the entry of every training executable ---------===//
+//
+// command line -> checks -> ranks -> exit code.
+//
+//===----------------------------------------------------------------------===//
+#include "../launch.h"
+#include "job.h"
+#include "signals.h"
+#include "text.h"
+
+#include <cstdio>
+
+using namespace lf::rt;
+
+extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
+  Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
+  if (options.help) {
+    std::fputs(help_text(argv[0]).c_str(), stdout);
+    return 0;
+  }
+  if (options.describe) {
+    std::printf("%s\n", program->report);
+    return 0;
+  }
+  SignalWatch watch;
+  std::unique_ptr<Job> job = prepare(*program, std::move(options));
+  LaunchOptions launch;
+  launch.options = &job->options;
+  launch.timeout_seconds = job->options.timeout_set ? job->options.timeout_minutes * 60.0 : 0.0;
+  launch.cpu_threads = job->options.cpu_threads;
+  launch.seed = job->seed;
+  int code = run_ranks(program, launch, [&](lf_rank &c) { train(*job, c); });
+  return code == 0 && job->stopped ? 75 : code;
+} catch (const Failure &failure) {
+  std::fprintf(stderr, "error: %s\n", failure.message.c_str());
+  return failure.code;
+} catch (const std::bad_alloc &) {
+  std::fprintf(stderr, "error: expected memory for the command line and the headers of files, got none\n");
+  return 3;
+}

@@ -1,0 +1,117 @@
+//===- metrics.cpp - What a run says about each step ----------------------===//
+//
+// See metrics.h. Bytes sent are summed over all ranks, by communicator and kind.
+//
+//===----------------------------------------------------------------------===//
+#include "metrics.h"
+
+#include "../comm/comm.h"
+#include "../context.h"
+#include "options.h"
+#include "text.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace lf::rt {
+
+Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
+  const lf_program &p = *c.program;
+  int64_t dp = group_size(p, p.dp);
+  tokens_per_step = static_cast<double>(p.micro_batch * p.micro_batches * dp * p.seq_length);
+  peak_bytes.resize(c.rank == 0 ? static_cast<size_t>(c.world) : 0);
+  int64_t mine = arena_bytes(c);
+  c.comms[static_cast<size_t>(p.world_comm)]->gather("peak bytes", &mine, peak_bytes.data(), sizeof mine);
+  if (c.rank == 0 && !c.options->metrics.empty()) {
+    file = std::fopen(c.options->metrics.c_str(), resumed ? "a" : "w");
+    if (!file)
+      throw Failure{4, "--metrics: " + quote(c.options->metrics) + ": expected a file that can be written to, got: " +
+                           std::strerror(errno)};
+  }
+}
+
+Metrics::~Metrics() {
+  if (file)
+    std::fclose(file);
+}
+
+/// A JSON object on rank 0. All ranks take part.
+std::string Metrics::comm_bytes() {
+  const lf_program &p = *c.program;
+  size_t rows = static_cast<size_t>(p.num_comms) + 1; // the last is "pp", of sends
+  std::vector<double> bytes(rows * num_op_kinds, 0.0);
+  auto name = [&](size_t row) { return row + 1 < rows ? std::string(p.comms[row].name) : std::string("pp"); };
+  for (const Traffic::Row &row : c.traffic->rows())
+    for (size_t i = 0; i < rows; ++i)
+      if (name(i) == row.comm) {
+        bytes[i * num_op_kinds + static_cast<size_t>(row.kind)] += static_cast<double>(row.bytes);
+        break;
+      }
+  c.traffic->reset();
+  c.comms[static_cast<size_t>(p.world_comm)]->all_reduce("comm bytes", bytes.data(), bytes.data(),
+                                                         static_cast<int64_t>(bytes.size()), LF_F64, LF_SUM);
+  nlohmann::ordered_json sums = nlohmann::ordered_json::object();
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t k = 0; k < num_op_kinds; ++k)
+      if (double sum = bytes[i * num_op_kinds + k]; sum > 0)
+        sums[name(i)][op_name(static_cast<OpKind>(k))] = static_cast<int64_t>(sum);
+  return sums.dump();
+}
+
+void Metrics::report(const StepReport &r) {
+  double per_second = tokens_per_step / std::max(r.ms, 1e-6) * 1e3, per_rank = per_second / c.world;
+  double tflops = per_rank * c.program->flops_per_token * 1e-12;
+  if (!c.options->metrics.empty()) {
+    std::string bytes = comm_bytes();
+    if (file) {
+      nlohmann::ordered_json o;
+      o["step"] = r.step;
+      o["loss"] = r.loss;
+      o["grad_norm"] = r.grad_norm;
+      o["lr"] = r.lr;
+      o["step_ms"] = r.ms;
+      o["tokens_per_second"] = per_second;
+      o["tokens_per_second_per_gpu"] = per_rank;
+      o["tflops_per_gpu"] = tflops;
+      o["mfu"] = nullptr; // no dense peak is known for this device
+      o["peak_bytes"] = peak_bytes;
+      o["comm_bytes"] = nlohmann::ordered_json::parse(bytes);
+      o["consumed_samples"] = r.consumed;
+      o["skipped"] = 0;
+      o["cpu_threads"] = c.cpu_threads;
+      std::string line = o.dump() + "\n";
+      if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
+        throw Failure{4, "--metrics: " + quote(c.options->metrics) + ": expected to write step " +
+                             std::to_string(r.step) + ", got: " + std::strerror(errno)};
+    }
+  }
+  if (c.rank != 0 || (r.step % c.options->log_interval && r.step != r.steps))
+    return;
+  auto worst = std::max_element(peak_bytes.begin(), peak_bytes.end());
+  double tokens = static_cast<double>(r.consumed) * static_cast<double>(c.program->seq_length);
+  const char *unit = tokens >= 1e9 ? "B" : tokens >= 1e6 ? "M" : "";
+  std::printf("step %lld/%lld | loss %.4f | gnorm %.4g | lr %.2e | %.1f ms | %s tok/s | %s tok/s/gpu | %.3g TF/gpu | "
+              "mem %.3g GiB (rank %d) | tokens %.*f%s\n",
+              static_cast<long long>(r.step), static_cast<long long>(r.steps), r.loss, r.grad_norm, r.lr, r.ms,
+              grouped(static_cast<int64_t>(per_second)).c_str(), grouped(static_cast<int64_t>(per_rank)).c_str(),
+              tflops, static_cast<double>(*worst) / (1 << 30), static_cast<int>(worst - peak_bytes.begin()),
+              *unit ? 2 : 0, tokens / (*unit == 'B' ? 1e9 : *unit == 'M' ? 1e6 : 1.0), unit);
+  std::fflush(stdout);
+}
+
+void Metrics::summary(const StepReport &last, int64_t steps, double seconds) {
+  if (c.rank != 0)
+    return;
+  if (steps)
+    std::printf("done: %lld steps, %s tokens in %.1f s | loss %.4f | %.1f ms/step\n", static_cast<long long>(steps),
+                grouped(static_cast<int64_t>(static_cast<double>(steps) * tokens_per_step)).c_str(), seconds, last.loss,
+                seconds * 1e3 / static_cast<double>(steps));
+  else
+    std::printf("done: nothing to train, step %lld of %lld was reached before\n", static_cast<long long>(last.step),
+                static_cast<long long>(last.steps));
+  std::fflush(stdout);
+}
+
+} // namespace lf::rt

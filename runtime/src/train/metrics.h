@@ -1,0 +1,45 @@
+//===- metrics.h - What a run says about each step ------------------------===//
+//
+// The same numbers go to --metrics (one JSON object a step, flushed) and to the log (one line every --log-interval
+// steps), both on rank 0 whatever the plan.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "../rank.h"
+
+#include <cstdio>
+#include <string>
+
+namespace lf::rt {
+
+/// One finished step.
+struct StepReport {
+  int64_t step = 0, steps = 0; ///< finished, of the whole run
+  int64_t consumed = 0;        ///< samples, this step's included
+  double loss = 0, grad_norm = 0, lr = 0, ms = 0;
+};
+
+class Metrics {
+public:
+  /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, else starts
+  /// it anew. Throws Failure 4 when it cannot.
+  Metrics(lf_rank &, bool resumed);
+  ~Metrics();
+  Metrics(const Metrics &) = delete;
+  Metrics &operator=(const Metrics &) = delete;
+
+  /// All ranks call it after each step.
+  void report(const StepReport &);
+  /// The last line of the log.
+  void summary(const StepReport &last, int64_t steps, double seconds);
+
+private:
+  std::string comm_bytes();
+  lf_rank &c;
+  std::vector<int64_t> peak_bytes; ///< of each rank, on rank 0
+  std::FILE *file = nullptr;
+  double tokens_per_step;
+};
+
+} // namespace lf::rt

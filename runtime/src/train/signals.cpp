@@ -1,0 +1,42 @@
+//===- signals.cpp - SIGTERM and SIGUSR1: stop at the next step -----------===//
+//
+// See signals.h.
+//
+//===----------------------------------------------------------------------===//
+#include "signals.h"
+
+#include <csignal>
+#include <unistd.h>
+
+namespace lf::rt {
+namespace {
+
+volatile std::sig_atomic_t wanted = 0;
+struct sigaction before_term, before_usr1;
+
+void note(int signal) {
+  if (wanted)
+    _exit(128 + signal);
+  wanted = 1;
+}
+
+} // namespace
+
+SignalWatch::SignalWatch() {
+  wanted = 0;
+  struct sigaction action = {};
+  action.sa_handler = note;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGTERM, &action, &before_term);
+  sigaction(SIGUSR1, &action, &before_usr1);
+}
+
+SignalWatch::~SignalWatch() {
+  sigaction(SIGTERM, &before_term, nullptr);
+  sigaction(SIGUSR1, &before_usr1, nullptr);
+}
+
+bool stop_wanted() { return wanted != 0; }
+
+} // namespace lf::rt

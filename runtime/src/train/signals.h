@@ -1,0 +1,23 @@
+//===- signals.h - SIGTERM and SIGUSR1: stop at the next step -------------===//
+//
+// A handler only notes the wish; ranks agree on it in the step's one sum over the world. A second signal ends the
+// process at once.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+namespace lf::rt {
+
+/// Handlers live as long as this object; the ones before are put back.
+class SignalWatch {
+public:
+  SignalWatch();
+  ~SignalWatch();
+  SignalWatch(const SignalWatch &) = delete;
+  SignalWatch &operator=(const SignalWatch &) = delete;
+};
+
+/// True once a signal came (in this process, under the present SignalWatch).
+bool stop_wanted();
+
+} // namespace lf::rt

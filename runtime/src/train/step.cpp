@@ -1,0 +1,85 @@
+//===- step.cpp - The calls that frame one training step ------------------===//
+//
+// The gradient arena holds the gradient of the sum of the loss; one all-reduce of four doubles makes loss, norm, clip
+// factor and the wish to stop the same on every rank, and the update applies clip / count in passing.
+//
+//===----------------------------------------------------------------------===//
+#include "../comm/comm.h"
+#include "../kernels/kernels.h"
+#include "device.h"
+#include "export.h"
+#include "options.h"
+#include "real.h"
+#include "region_norm.h"
+#include "signals.h"
+#include "text.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace lf::rt;
+
+extern "C" void lf_begin_step(lf_rank *c) {
+  c->step.loss_sum = c->step.count = 0.0;
+  with_real(*c->program, [&](auto real) {
+    lf_zero(c, "gradients", lf_arena(c, LF_GRADIENTS),
+            c->arena_bytes[LF_GRADIENTS] / static_cast<int64_t>(sizeof real));
+  });
+}
+
+extern "C" void lf_add_loss(lf_rank *c, const void *loss_sum, const void *count, int32_t counted) {
+  if (!counted)
+    return;
+  with_real(*c->program, [&](auto real) {
+    decltype(real) values[2];
+    copy_to_host(*c, &values[0], loss_sum, sizeof real);
+    copy_to_host(*c, &values[1], count, sizeof real);
+    c->step.loss_sum += static_cast<double>(values[0]);
+    c->step.count += static_cast<double>(values[1]);
+  });
+}
+
+extern "C" void lf_finish_gradients(lf_rank *c) {
+  StepState &s = c->step;
+  double sums[4] = {s.loss_sum, s.count, region_square_sum(*c), stop_wanted() ? 1.0 : 0.0};
+  c->comms[static_cast<size_t>(c->program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
+                                                                    LF_SUM);
+  s.loss = sums[0] / sums[1];
+  s.grad_norm = std::sqrt(sums[2]) / sums[1];
+  s.stop = sums[3] > 0;
+  if (!std::isfinite(s.loss) || !std::isfinite(s.grad_norm))
+    throw Failure{6, "step " + std::to_string(s.step + 1) + ": expected a finite " +
+                         (std::isfinite(s.loss) ? "gradient norm" : "loss") + ", got loss " + number(s.loss) +
+                         " and gradient norm " + number(s.grad_norm) +
+                         "; no parameter was updated by this step; lower --lr or resume from an earlier checkpoint"};
+  double clip = c->options->clip;
+  s.grad_scale = (clip > 0 ? std::min(1.0, clip / (s.grad_norm + 1e-6)) : 1.0) / sums[1];
+  if (!c->options->dump_gradients.empty() && s.step == s.first)
+    dump_gradients(*c, c->options->dump_gradients, 1.0 / sums[1]);
+}
+
+extern "C" void lf_adamw(lf_rank *c, const char *what, int64_t offset, int64_t count, int32_t decay) {
+  (void)what;
+  const Options &o = *c->options;
+  AdamwParameters a;
+  a.lr = c->step.lr;
+  a.beta1 = o.beta1;
+  a.beta2 = o.beta2;
+  a.eps = o.eps;
+  a.weight_decay = decay ? o.weight_decay : 0.0;
+  a.grad_scale = c->step.grad_scale;
+  a.step = c->step.step + 1;
+  with_real(*c->program, [&](auto real) {
+    using Real = decltype(real);
+    auto at = [&](lf_arena_kind kind) { return static_cast<Real *>(lf_arena(c, kind)) + offset; };
+    adamw(c, at(LF_PARAMETERS), at(LF_GRADIENTS), at(LF_MOMENT1), at(LF_MOMENT2), count, a);
+  });
+}
+
+extern "C" void lf_end_step(lf_rank *c) {
+  int64_t dp = 1;
+  for (int32_t a = 0; a < c->program->num_axes; ++a)
+    dp *= c->program->dp >> a & 1 ? c->program->axes[a].size : 1;
+  c->step.consumed += c->program->micro_batch * c->program->micro_batches * dp;
+  ++c->step.step;
+}
