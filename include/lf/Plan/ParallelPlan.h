@@ -53,13 +53,17 @@ struct CompileRequest {
   ParallelPlan plan;
 };
 
-/// Parses the command line of lf-compile (cli.md): Megatron's long names and our aliases, "-" and "_" alike, the last
-/// of a repeated flag wins, --plan FILE read first; reads and checks the model; resolves defaults. Throws lf::Error
-/// (exit 2): an unknown flag with the nearest known one, a flag not implemented yet by name, degrees that do not divide
-/// with the arithmetic and the legal values.
+/// Parses the command line of lf-compile, without the program's name: Megatron's long names and our aliases, "-" and "_"
+/// alike, the last of a repeated flag wins, --plan FILE read first; reads and checks the model; resolves defaults.
+/// Throws lf::Error (exit 2): an unknown flag with the nearest known one, a flag not implemented yet by name, degrees
+/// that do not divide with the arithmetic and the legal values. With --help only `help` is set and no model is read.
 CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model);
 
-/// Checks a plan against a model and fills in what follows from both (paddedVocab, tpKv, tpRep, defaults).
+/// The text of --help.
+std::string compileHelp();
+
+/// Checks a plan against a model and fills in what follows from both (paddedVocab, tpKv, tpRep, defaults; the
+/// model's dropout unless options has "hidden-dropout" or "attention-dropout"). Throws lf::Error (exit 2).
 void resolvePlan(ParallelPlan &, const ModelConfig &);
 
 } // namespace lf

@@ -1,0 +1,34 @@
+//===- PipelineSplit.h - Layers to stages, as layout strings ----------------===//
+//
+// The splits that flags can ask for without a layout string, each as the layout string that says the same. One chunk a
+// pipeline rank.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lf {
+
+/// "Et*7|t*8|t*7L": embedding first, head and loss last. layersOfStage is not empty; entries are at least 0.
+std::string layoutOf(const std::vector<int64_t> &layersOfStage);
+
+/// The nearest legal layout when layers do not divide: the embedding and the head count as one layer each, so that the
+/// first and the last stage get fewer. Empty when pp > layers + 2 (stages would be left without work).
+std::string proposeLayout(int64_t layers, int64_t pp);
+
+/// What the four flags for uneven splits ask for.
+struct UnevenSplit {
+  std::optional<int64_t> first, last; ///< --decoder-first/last-pipeline-num-layers
+  bool embedding = false, loss = false; ///< --account-for-embedding/loss-in-pipeline-split
+  bool asked() const { return first || last || embedding || loss; }
+};
+
+/// The layout that the flags mean, by Megatron's rules. Throws lf::Error (exit 2) with the arithmetic when it leaves
+/// layers over.
+std::string unevenLayout(int64_t layers, int64_t pp, const UnevenSplit &);
+
+} // namespace lf

@@ -1,0 +1,163 @@
+//===- Arguments.cpp - From words on a command line to flags and values -----===//
+//
+// See Arguments.h.
+//
+//===----------------------------------------------------------------------===//
+#include "Arguments.h"
+
+#include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace lf {
+
+template <typename T> static bool reads(const std::string &text, T &value) {
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+static bool sameValue(const std::string &a, const std::string &b) {
+  double x = 0, y = 0;
+  return a == b || (reads(a, x) && reads(b, y) && x == y);
+}
+
+static std::string quotedList(const std::vector<std::string> &words) {
+  std::vector<std::string> out;
+  for (const std::string &w : words)
+    out.push_back(quote(w));
+  return list(out, "or");
+}
+
+static void check(const Flag &flag, std::string &value, const std::string &origin) {
+  auto expected = [&](const std::string &what) { return usage(origin + ": expected " + what + ", got " + quote(value)); };
+  constexpr int64_t most = (int64_t{1} << 31) - 1;
+  int64_t integer = 0;
+  double real = 0;
+  switch (flag.kind) {
+  case Kind::toggle:
+    if (value != "true" && value != "false")
+      throw expected("no value (or \"true\" or \"false\")");
+    break;
+  case Kind::integer: {
+    int64_t limit = flag.metavar == "BYTES" ? int64_t{1} << 60 : most;
+    if (!reads(value, integer) || integer < flag.least || integer > limit)
+      throw expected("an integer from " + std::to_string(flag.least) + " to " + std::to_string(limit));
+    value = std::to_string(integer);
+    break;
+  }
+  case Kind::real:
+    if (!reads(value, real) || !(real >= 0 && real < 1))
+      throw expected("a number of at least 0 and below 1");
+    value = number(std::abs(real)); // -0 is 0
+    break;
+  case Kind::word:
+  case Kind::words:
+    if (value.empty())
+      throw expected("a value");
+    if (!flag.choices.empty() && std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end())
+      throw expected(quotedList(flag.choices));
+    break;
+  }
+}
+
+Given giveFlag(const Flag &flag, std::vector<std::string> values, const std::string &origin) {
+  switch (flag.stand) {
+  case Stand::runtime:
+    throw usage(origin + ": expected a flag of lf-compile, got one of the training executable; pass it to the program "
+                         "that lf-compile writes (./train --" +
+                flag.name + " ...)");
+  case Stand::foreign:
+    throw usage(origin + ": expected a flag of lf-compile, got one of Megatron without a counterpart: " + flag.help);
+  default:
+    break;
+  }
+  if (values.empty())
+    throw usage(origin + ": expected a value, got none");
+  for (std::string &value : values)
+    check(flag, value, origin);
+  if (flag.stand == Stand::later &&
+      !(!flag.neutral.empty() && values.size() == 1 && sameValue(values.front(), flag.neutral))) {
+    if (flag.kind == Kind::toggle || flag.neutral.empty())
+      throw usage(origin + " is not implemented yet; remove it");
+    throw usage(origin + " is not implemented yet: expected " + quote(flag.neutral) + ", got " +
+                quotedList(values));
+  }
+  return {&flag, std::move(values), origin};
+}
+
+/// A word that starts a flag, as opposed to a value such as "-1" or "-".
+static bool isFlag(const std::string &word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+static Error unknown(const std::string &typed, const std::string &name) {
+  std::string near = nearest(name, flagNames());
+  return usage("unknown option " + quote(typed) +
+               (near.empty() ? "; --help lists the known ones"
+                             : ", did you mean \"" + std::string(near.size() == 1 ? "-" : "--") + near + "\"?"));
+}
+
+/// -1 asks Megatron's wrappers to derive a degree. Only dp is ever derived here.
+static void refuseDerived(const std::vector<std::string> &args) {
+  static const std::vector<std::string> degrees = {"tensor-model-parallel-size", "pipeline-model-parallel-size",
+                                                   "context-parallel-size", "expert-model-parallel-size",
+                                                   "expert-tensor-parallel-size", "data-parallel-size"};
+  std::vector<std::string> asked;
+  for (size_t i = 0; i < args.size(); ++i) {
+    std::string name = args[i].substr(0, args[i].find('=')), value;
+    if (!isFlag(name))
+      continue;
+    value = name.size() < args[i].size() ? args[i].substr(name.size() + 1) : i + 1 < args.size() ? args[i + 1] : "";
+    name = name.substr(name.find_first_not_of('-') == std::string::npos ? name.size() : name.find_first_not_of('-'));
+    std::replace(name.begin(), name.end(), '_', '-');
+    const Flag *flag = findFlag(name);
+    if (flag && value == "-1" && std::find(degrees.begin(), degrees.end(), flag->name) != degrees.end())
+      asked.push_back("\"--" + name + "\" -1");
+  }
+  if (!asked.empty())
+    throw usage("expected every degree to be stated, since only one (dp) is derived, got " + list(asked, "and") +
+                "; for example --world-size 16 --tp 2 --pp 2 gives dp 4");
+}
+
+Arguments parseArguments(const std::vector<std::string> &args) {
+  refuseDerived(args);
+  Arguments out;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string &word = args[i];
+    if (word == "--") {
+      out.positional.insert(out.positional.end(), args.begin() + static_cast<ptrdiff_t>(i) + 1, args.end());
+      break;
+    }
+    if (!isFlag(word)) {
+      out.positional.push_back(word);
+      continue;
+    }
+    size_t equals = word.find('=');
+    const std::string typed = word.substr(0, equals);
+    std::string name = typed.substr(word[1] == '-' ? 2 : 1);
+    std::replace(name.begin(), name.end(), '_', '-');
+    const Flag *flag = findFlag(name);
+    // One dash goes with one letter, two dashes with more.
+    if (!flag || (word[1] == '-') != (name.size() > 1))
+      throw unknown(typed, name);
+    std::vector<std::string> values;
+    if (equals != std::string::npos)
+      values.push_back(word.substr(equals + 1));
+    else if (flag->kind == Kind::toggle)
+      values.push_back("true");
+    else
+      while (i + 1 < args.size() && !isFlag(args[i + 1]) && (flag->kind == Kind::words || values.empty()))
+        values.push_back(args[++i]);
+    if (values.empty() && flag->stand != Stand::runtime && flag->stand != Stand::foreign)
+      throw usage(quote(typed) + ": expected a value, got " +
+                  (i + 1 < args.size() ? "the flag " + quote(args[i + 1]) : "the end of the command line"));
+    out.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), quote(typed)));
+  }
+  return out;
+}
+
+} // namespace lf

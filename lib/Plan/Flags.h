@@ -1,0 +1,52 @@
+//===- Flags.h - The table of every flag that lf-compile knows --------------===//
+//
+// One row a flag: its name in Megatron's spelling, the kind of its value, and where it stands. A flag is implemented,
+// refused by name, or unknown; none is accepted without effect.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lf {
+
+enum class Kind {
+  toggle,  ///< no value; --flag=true and --flag=false work too
+  integer, ///< at least Flag::least
+  real,    ///< finite, in [0, 1)
+  word,    ///< one word, of Flag::choices when there are any
+  words    ///< one or more words, up to the next flag
+};
+
+enum class Stand {
+  plan,    ///< part of the plan: kept in ParallelPlan::options
+  call,    ///< part of one call (files, what to emit)
+  later,   ///< not implemented yet: only its neutral value passes
+  model,   ///< the model file decides; a flag that says the same passes
+  implied, ///< what happens anyway
+  runtime, ///< belongs to the training executable
+  foreign  ///< known from Megatron, refused with the reason in Flag::help
+};
+
+struct Flag {
+  std::string name; ///< long, with "-"
+  Kind kind;
+  Stand stand;
+  std::string neutral;              ///< default (plan, call) or the value that asks for nothing (later); may be empty
+  std::string group, metavar, help; ///< metavar of word and words
+  std::vector<std::string> aliases = {};
+  std::vector<std::string> choices = {};
+  int64_t least = 1;
+};
+
+const std::vector<Flag> &allFlags();
+
+/// By name or alias, without dashes in front, "_" already turned into "-"; nullptr when unknown.
+const Flag *findFlag(const std::string &name);
+
+/// All names and aliases, for suggestions.
+std::vector<std::string> flagNames();
+
+} // namespace lf

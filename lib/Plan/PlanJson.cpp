@@ -1,0 +1,193 @@
+//===- PlanJson.cpp - plan.json, out and in ---------------------------------===//
+//
+// See PlanJson.h and ReadPlan.h.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Plan/PlanJson.h"
+
+#include "ReadPlan.h"
+#include "lf/Model/Parameters.h"
+#include "lf/Plan/PipelineSplit.h"
+#include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
+
+#include <algorithm>
+
+namespace lf {
+
+/// Size names of plan.json and the flags that state them.
+static const std::pair<const char *, const char *> sizeFlags[] = {
+    {"tp", "tensor-model-parallel-size"}, {"pp", "pipeline-model-parallel-size"},
+    {"cp", "context-parallel-size"},      {"ep", "expert-model-parallel-size"},
+    {"etp", "expert-tensor-parallel-size"}, {"dp", "data-parallel-size"},
+    {"vpp", "num-virtual-stages-per-pipeline-rank"}};
+
+static Json modelJson(const ModelConfig &m) {
+  return {{"family", m.family}, {"layers", m.layers},    {"hidden", m.hidden},    {"ffn", m.ffn},
+          {"heads", m.heads},   {"kv_heads", m.kvHeads}, {"head_dim", m.headDim}, {"vocab", m.vocab},
+          {"parameters", parameterCount(m)}};
+}
+
+std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
+  if (!plan.layout.empty())
+    return plan.layout;
+  return layoutOf(std::vector<int64_t>(static_cast<size_t>(plan.pp), model.layers / plan.pp));
+}
+
+Json planJson(const ParallelPlan &plan, const ModelConfig &model) {
+  Json json;
+  json["version"] = 1;
+  json["model"] = modelJson(model);
+  json["sizes"] = {{"tp", plan.tp}, {"pp", plan.pp},   {"cp", plan.cp},   {"ep", plan.ep},
+                   {"etp", plan.etp}, {"dp", plan.dp}, {"vpp", plan.vpp}, {"world", plan.world()}};
+  json["layout"] = layoutText(plan, model);
+  json["micro_batches"] = plan.microBatches();
+  json["schedule"] = plan.schedule;
+  json["options"] = Json::object();
+  for (const auto &[name, value] : plan.options)
+    json["options"][name] = value;
+  return json;
+}
+
+// ---- Reading ---------------------------------------------------------------------------------------------------------
+
+static std::string at(const PlanFile &file, const std::string &pointer) { return file.where + ": " + quote(pointer); }
+
+static std::string word(const PlanFile &file, const std::string &pointer, const Json &value) {
+  if (value.is_string())
+    return value.get<std::string>();
+  if (value.is_boolean() || value.is_number())
+    return value.dump();
+  throw usage(at(file, pointer) + ": expected a string, a number or true or false, got " + show(value));
+}
+
+static void give(PlanFile &file, std::string name, const std::string &pointer, const Json &value) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  const Flag *flag = findFlag(name);
+  std::string origin = at(file, pointer);
+  if (!flag || (flag->stand != Stand::plan && flag->stand != Stand::later)) {
+    std::string near = nearest(name, flagNames());
+    throw usage(origin + ": expected a plan flag, got " + quote(name) +
+                (near.empty() || near == name ? "" : "; did you mean " + quote(near) + "?"));
+  }
+  std::vector<std::string> values;
+  if (value.is_array())
+    for (const Json &entry : value)
+      values.push_back(word(file, pointer, entry));
+  else
+    values.push_back(word(file, pointer, value));
+  if (flag->kind == Kind::words && values.size() == 1) { // written as one string
+    std::string all = values.front();
+    values.clear();
+    for (size_t from = 0; from <= all.size();) {
+      size_t to = std::min(all.find(' ', from), all.size());
+      values.push_back(all.substr(from, to - from));
+      from = to + 1;
+    }
+  }
+  if (values.size() > 1 && flag->kind != Kind::words)
+    throw usage(origin + ": expected one value, got " + std::to_string(values.size()));
+  file.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), origin));
+}
+
+PlanFile readPlan(const std::string &path) {
+  PlanFile file;
+  file.where = path;
+  const Json json = parseJson(readFile(path, "\"--plan\""), path);
+  if (!json.is_object())
+    throw usage(path + ": expected a JSON object (a plan), got " + show(json));
+  auto member = [&](const char *name, Json::value_t type, const std::string &what) -> const Json * {
+    auto it = json.find(name);
+    if (it == json.end() || it->is_null())
+      return nullptr;
+    bool fits = type == Json::value_t::number_integer ? it->is_number_integer() : it->type() == type;
+    if (!fits)
+      throw usage(at(file, std::string("/") + name) + ": expected " + what + ", got " + show(*it));
+    return &*it;
+  };
+  const Json *version = member("version", Json::value_t::number_integer, "the number 1");
+  if (!version || *version != 1)
+    throw usage(at(file, "/version") + ": expected 1, got " + (version ? version->dump() : "nothing"));
+  if (const Json *model = member("model", Json::value_t::object, "an object"))
+    file.model = *model;
+  if (const Json *options = member("options", Json::value_t::object, "an object of flags"))
+    for (const auto &[name, value] : options->items())
+      give(file, name, pointerTo("/options", name), value);
+  if (const Json *sizes = member("sizes", Json::value_t::object, "an object of sizes")) {
+    int64_t product = 1;
+    for (const auto &[name, value] : sizes->items()) {
+      std::string pointer = pointerTo("/sizes", name);
+      bool known = name == "world";
+      for (auto [size, flag] : sizeFlags)
+        if (name == size) {
+          give(file, flag, pointer, value);
+          known = true;
+          if (name == "tp" || name == "pp" || name == "cp" || name == "dp")
+            product *= std::stoll(file.flags.at(flag).value());
+          if (product > int64_t{1} << 31)
+            throw usage(at(file, "/sizes") + ": expected at most 2^31 ranks, got more");
+        }
+      if (!known)
+        throw usage(at(file, pointer) + ": expected one of tp, pp, cp, ep, etp, dp, vpp and world, got " + quote(name));
+    }
+    if (sizes->contains("world") && (*sizes)["world"] != product)
+      throw usage(at(file, "/sizes/world") + ": expected " + std::to_string(product) + " (tp x pp x cp x dp), got " +
+                  show((*sizes)["world"]));
+  }
+  if (const Json *schedule = member("schedule", Json::value_t::string, "a string"))
+    give(file, "pipeline-schedule", "/schedule", *schedule);
+  if (const Json *layout = member("layout", Json::value_t::string, "a string"))
+    file.layout = layout->get<std::string>();
+  if (const Json *count = member("micro_batches", Json::value_t::number_integer, "an integer")) {
+    if (*count < 1 || *count > (int64_t{1} << 31) - 1)
+      throw usage(at(file, "/micro_batches") + ": expected an integer from 1 to 2147483647, got " + count->dump());
+    file.microBatches = count->get<int64_t>();
+  }
+  return file;
+}
+
+void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model) {
+  const Json own = modelJson(model);
+  if (file.model.is_object())
+    for (const auto &[name, value] : file.model.items())
+      if (own.contains(name) && own[name] != value)
+        throw usage(at(file, pointerTo("/model", name)) + ": expected " + show(own[name]) +
+                    " as the model file says, got " + show(value));
+
+  auto any = [&](const GivenFlags &flags, std::initializer_list<const char *> names) {
+    for (const char *name : names)
+      if (flags.contains(name))
+        return true;
+    return false;
+  };
+  // One decision may be stated in several ways: the command line's way drops all of the file's.
+  static const std::initializer_list<const char *> groups[] = {
+      {"fp32", "bf16", "fp64"},
+      {"data-parallel-size", "world-size"},
+      {"pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
+       "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"}};
+  GivenFlags merged = file.flags;
+  for (const auto &group : groups)
+    if (any(given, group))
+      for (const char *name : group)
+        merged.erase(name);
+
+  auto value = [](const GivenFlags &flags, const char *name) {
+    auto it = flags.find(name);
+    return it == flags.end() ? std::string("1") : it->second.value();
+  };
+  bool pipelineChanged = given.contains("pipeline-model-parallel-size") &&
+                         value(given, "pipeline-model-parallel-size") != value(file.flags, "pipeline-model-parallel-size");
+  int64_t pp = std::stoll(value(file.flags, "pipeline-model-parallel-size"));
+  bool even = model.layers % pp == 0 &&
+              file.layout == layoutOf(std::vector<int64_t>(static_cast<size_t>(pp), model.layers / pp));
+  // A layout that nobody stated follows the sizes; one that was stated or edited in the file is kept.
+  if (!file.layout.empty() && !even && !pipelineChanged && !any(merged, groups[2]) && !any(given, groups[2]))
+    merged.emplace("pipeline-model-parallel-layout",
+                   giveFlag(*findFlag("pipeline-model-parallel-layout"), {file.layout}, at(file, "/layout")));
+  for (const auto &[name, flag] : given)
+    merged.insert_or_assign(name, flag);
+  given = std::move(merged);
+}
+
+} // namespace lf

@@ -1,0 +1,28 @@
+//===- ReadPlan.h - plan.json as if it were flags ---------------------------===//
+//
+// Internal to lib/Plan: the file's members become given flags, so that one set of checks serves both.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "Arguments.h"
+#include "lf/Model/ModelConfig.h"
+#include "lf/Support/Json.h"
+
+namespace lf {
+
+struct PlanFile {
+  GivenFlags flags;
+  Json model;               ///< the member "model", or null
+  int64_t microBatches = 0; ///< 0: not stated
+  std::string layout;       ///< the member "layout", which may be a derived one
+  std::string where;
+};
+
+/// Throws lf::Error (exit 2) that names the JSON pointer.
+PlanFile readPlan(const std::string &path);
+
+/// Adds what the file says and the command line does not. `layers` serves to tell a derived layout from a stated one.
+void mergePlan(GivenFlags &, const PlanFile &, const ModelConfig &);
+
+} // namespace lf

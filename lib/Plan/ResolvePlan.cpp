@@ -1,0 +1,158 @@
+//===- ResolvePlan.cpp - A plan against its model ---------------------------===//
+//
+// Every check that needs both, before any IR exists; each message shows the arithmetic and what would be legal.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Plan/ParallelPlan.h"
+
+#include "lf/Plan/PipelineSplit.h"
+#include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
+
+namespace lf {
+
+static std::string plain(int64_t n) { return std::to_string(n); }
+
+/// `a % b = r`
+static std::string remainder(int64_t a, int64_t b) { return plain(a) + " % " + plain(b) + " = " + plain(a % b); }
+
+static bool headsFit(const ModelConfig &m, int64_t tp) {
+  if (m.heads % tp != 0)
+    return false;
+  if (m.kvHeads >= tp)
+    return m.kvHeads % tp == 0;
+  return tp % m.kvHeads == 0 && (m.heads / m.kvHeads) % (tp / m.kvHeads) == 0;
+}
+
+static std::vector<int64_t> legalTp(const ModelConfig &m) {
+  std::vector<int64_t> out;
+  for (int64_t tp : divisors(m.heads))
+    if (headsFit(m, tp) && m.ffn % tp == 0)
+      out.push_back(tp);
+  return out;
+}
+
+static void sizes(const ParallelPlan &p) {
+  const std::pair<const char *, int64_t> all[] = {{"--tensor-model-parallel-size", p.tp},
+                                                  {"--pipeline-model-parallel-size", p.pp},
+                                                  {"--context-parallel-size", p.cp},
+                                                  {"--expert-model-parallel-size", p.ep},
+                                                  {"--expert-tensor-parallel-size", p.etp},
+                                                  {"--data-parallel-size", p.dp},
+                                                  {"--num-virtual-stages-per-pipeline-rank", p.vpp},
+                                                  {"--micro-batch-size", p.microBatch},
+                                                  {"--make-vocab-size-divisible-by", p.vocabMultiple}};
+  constexpr int64_t most = (int64_t{1} << 31) - 1;
+  for (auto [name, value] : all)
+    if (value < 1 || value > most)
+      throw usage(quote(name) + ": expected an integer from 1 to " + plain(most) + ", got " + plain(value));
+  for (int i : {2, 3, 4, 6})
+    if (all[i].second > 1)
+      throw usage(quote(all[i].first) + " is not implemented yet: expected 1, got " + plain(all[i].second));
+  int64_t ranks = 1;
+  for (int64_t size : {p.tp, p.pp, p.cp, p.dp})
+    if ((ranks *= size) > 1 << 20)
+      throw usage("expected at most " + plain(1 << 20) + " ranks, got tp " + plain(p.tp) + " x pp " + plain(p.pp) +
+                  " x cp " + plain(p.cp) + " x dp " + plain(p.dp));
+}
+
+static void tensorParallel(ParallelPlan &p, const ModelConfig &m) {
+  const std::string name = "\"--tensor-model-parallel-size\"";
+  const std::string legal = "; legal sizes for this model: " + list(legalTp(m));
+  if (m.heads % p.tp != 0)
+    throw usage(name + ": expected a divisor of the " + plain(m.heads) + " heads, got " + plain(p.tp) + " (" +
+                remainder(m.heads, p.tp) + ")" + legal);
+  if (!headsFit(m, p.tp)) {
+    if (m.kvHeads >= p.tp)
+      throw usage(name + ": expected a divisor of the " + plain(m.kvHeads) + " kv heads, got " + plain(p.tp) + " (" +
+                  remainder(m.kvHeads, p.tp) + ")" + legal);
+    if (p.tp % m.kvHeads != 0)
+      throw usage(name + ": expected a multiple of the " + plain(m.kvHeads) + " kv heads, each being repeated, got " +
+                  plain(p.tp) + " (" + remainder(p.tp, m.kvHeads) + ")" + legal);
+    int64_t each = m.heads / m.kvHeads, repeat = p.tp / m.kvHeads;
+    throw usage(name + ": expected the " + plain(each) + " query heads of a kv head to divide by its " + plain(repeat) +
+                " copies (tp " + plain(p.tp) + " / " + plain(m.kvHeads) + " kv heads), got " +
+                remainder(each, repeat) + legal);
+  }
+  if (m.ffn % p.tp != 0)
+    throw usage(name + ": expected a divisor of the ffn size " + plain(m.ffn) + ", got " + plain(p.tp) + " (" +
+                remainder(m.ffn, p.tp) + ")" + legal);
+  p.tpKv = p.tp <= m.kvHeads ? p.tp : m.kvHeads;
+  p.tpRep = p.tp / p.tpKv;
+  int64_t step = p.vocabMultiple * p.tp;
+  p.paddedVocab = (m.vocab + step - 1) / step * step;
+  if (p.sequenceParallel && p.tp == 1) {
+    p.sequenceParallel = false;
+    p.notices.push_back("sequence parallelism is off: it splits the sequence over tp, and tp is 1");
+  }
+}
+
+static void pipeline(const ParallelPlan &p, const ModelConfig &m) {
+  if (p.schedule != "gpipe" && p.schedule != "1f1b") {
+    if (p.schedule == "interleaved" || p.schedule == "zb-h1" || p.schedule == "zb-v")
+      throw usage("\"--pipeline-schedule\" " + quote(p.schedule) +
+                  " is not implemented yet: expected \"gpipe\" or \"1f1b\", got " + quote(p.schedule));
+    throw usage("\"--pipeline-schedule\": expected \"gpipe\" or \"1f1b\", got " + quote(p.schedule));
+  }
+  if (!p.layout.empty() || m.layers % p.pp == 0)
+    return;
+  std::string proposal = proposeLayout(m.layers, p.pp);
+  throw usage("\"--pipeline-model-parallel-size\": expected a divisor of the " + plain(m.layers) +
+              " layers when no layout is given, got " + plain(p.pp) + " (" + remainder(m.layers, p.pp) +
+              "); legal sizes: " + list(divisors(m.layers)) +
+              (proposal.empty() ? "" : "; or state a layout: --pipeline-model-parallel-layout \"" + proposal + "\""));
+}
+
+static void shapes(ParallelPlan &p, const ModelConfig &m) {
+  if (p.seqLength == 0)
+    p.seqLength = m.maxPositions;
+  if (p.seqLength < 1)
+    throw usage("\"--seq-length\": expected an integer of at least 1, got " + plain(p.seqLength));
+  if (p.seqLength > m.maxPositions)
+    throw usage("\"--seq-length\": expected at most " + plain(m.maxPositions) + " (the positions of the model file), got " +
+                plain(p.seqLength) + (m.learnedPositions ? "" : "; raise \"/max_position_embeddings\" to train longer"));
+  int64_t parts = p.tp * p.cp;
+  if (p.sequenceParallel && p.seqLength % parts != 0)
+    throw usage("\"--seq-length\": expected a multiple of " + plain(parts) + " (tp " + plain(p.tp) + " x cp " +
+                plain(p.cp) + ", under sequence parallelism), got " + plain(p.seqLength) + " (" +
+                remainder(p.seqLength, parts) + "); use " + neighbours(p.seqLength, parts));
+  int64_t step = p.microBatch * p.dp;
+  if (p.globalBatch == 0)
+    p.globalBatch = step;
+  if (p.globalBatch < 1 || p.globalBatch % step != 0)
+    throw usage("\"--global-batch-size\": expected a multiple of " + plain(step) + " (micro-batch " +
+                plain(p.microBatch) + " x dp " + plain(p.dp) + "), got " + plain(p.globalBatch) +
+                (p.globalBatch < 1 ? "" : " (" + remainder(p.globalBatch, step) + ")") + "; use " +
+                neighbours(p.globalBatch < 1 ? step : p.globalBatch, step));
+}
+
+static void dropout(ParallelPlan &p, const ModelConfig &m) {
+  bool gpt2 = m.family == "gpt2";
+  if (!p.options.contains("hidden-dropout")) {
+    if (m.embeddingDropout != m.hiddenDropout && gpt2)
+      throw usage("expected \"/embd_pdrop\" and \"/resid_pdrop\" of the model file to be equal, got " +
+                  number(m.embeddingDropout) + " and " + number(m.hiddenDropout) +
+                  " (absent means 0.1); make them equal or pass --hidden-dropout");
+    p.hiddenDropout = m.hiddenDropout;
+  }
+  double attention = m.attentionDropout;
+  if (auto it = p.options.find("attention-dropout"); it != p.options.end())
+    attention = std::stod(it->second);
+  if (attention != 0)
+    throw usage("attention dropout is not implemented yet: expected 0, got " + number(attention) +
+                (p.options.contains("attention-dropout")
+                     ? " from \"--attention-dropout\""
+                     : std::string(" from ") + (gpt2 ? "\"/attn_pdrop\" of the model file (absent means 0.1)"
+                                                     : "\"/attention_dropout\" of the model file")) +
+                "; state \"" + (gpt2 ? "attn_pdrop" : "attention_dropout") + "\": 0.0 there or pass --attention-dropout 0");
+}
+
+void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {
+  sizes(plan);
+  tensorParallel(plan, model);
+  pipeline(plan, model);
+  shapes(plan, model);
+  dropout(plan, model);
+}
+
+} // namespace lf

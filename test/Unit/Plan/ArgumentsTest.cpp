@@ -1,0 +1,147 @@
+//===- ArgumentsTest.cpp - Spellings of flags, and flags that are refused ---===//
+//
+// Aliases, "-" and "_", "=", lists, the last of a repeated flag; then each way to get a flag wrong.
+//
+//===----------------------------------------------------------------------===//
+#include "Compile.h"
+
+using namespace lf;
+
+namespace {
+
+class ArgumentsTest : public CompileTest {};
+
+TEST_F(ArgumentsTest, AllSpellingsOfAFlagAreOne) {
+  for (const char *line : {"--tensor-model-parallel-size 2", "--tensor_model_parallel_size 2", "--tp 2", "--tp=2",
+                           "--tensor_model-parallel_size=2", "--tp 4 --tp 2"})
+    EXPECT_EQ(plan(line).tp, 2) << line;
+  EXPECT_EQ(plan("--layout Ett|ttL --pp 2").layout, "Ett|ttL");
+  EXPECT_TRUE(plan("--tp 2 --sequence_parallel").sequenceParallel);
+  EXPECT_FALSE(plan("--tp 2 --sequence-parallel --sequence-parallel=false").sequenceParallel);
+}
+
+TEST_F(ArgumentsTest, TheCallIsReadToo) {
+  CompileRequest r = compile("--target cuda --emit cpp --report r.html --plan-trace t.json --plan-out p.json "
+                             "--dump-phases-to d --stop-after spmd --memory-budget 85899345920");
+  EXPECT_EQ(r.target, Target::cuda);
+  EXPECT_EQ(r.plan.dtype, Dtype::bf16);
+  EXPECT_EQ(r.output, "out");
+  EXPECT_EQ(r.emit, "cpp");
+  EXPECT_EQ(r.report, "r.html");
+  EXPECT_EQ(r.planTrace, "t.json");
+  EXPECT_EQ(r.planOut, "p.json");
+  EXPECT_EQ(r.dumpPhases, "d");
+  EXPECT_EQ(r.stopAfter, "spmd");
+  EXPECT_EQ(r.plan.memoryBudget, 85899345920);
+  EXPECT_FALSE(r.dryRun);
+  EXPECT_EQ(compile("--fp64").plan.dtype, Dtype::f64);
+}
+
+TEST_F(ArgumentsTest, HelpNeedsNoModel) {
+  EXPECT_TRUE(parseCompile({"--help"}, model).help);
+  EXPECT_TRUE(parseCompile({"-h"}, model).help);
+  EXPECT_NE(compileHelp().find("--tensor-model-parallel-size"), std::string::npos);
+  EXPECT_NE(compileHelp().find("--recompute-granularity"), std::string::npos);
+}
+
+TEST_F(ArgumentsTest, UnknownFlagsGetTheNearest) {
+  EXPECT_EQ(refusal("--num-layers-in-first-stagee 10"), "unknown option \"--num-layers-in-first-stagee\"; --help lists "
+                                                        "the known ones");
+  EXPECT_EQ(refusal("--decoder-first-pipeline-num-layer 1"),
+            R"(unknown option "--decoder-first-pipeline-num-layer", did you mean "--decoder-first-pipeline-num-layers"?)");
+  EXPECT_EQ(refusal("--tensor-model-paralel-size 2"),
+            R"(unknown option "--tensor-model-paralel-size", did you mean "--tensor-model-parallel-size"?)");
+  EXPECT_EQ(refusal("--sequence_paralel"),
+            R"(unknown option "--sequence_paralel", did you mean "--sequence-parallel"?)");
+  EXPECT_EQ(refusal("--global-batch 4"), R"(unknown option "--global-batch", did you mean "--global-batch-size"?)");
+  EXPECT_EQ(refusal("-x"), R"(unknown option "-x", did you mean "-o"?)");
+}
+
+TEST_F(ArgumentsTest, WrongValues) {
+  EXPECT_EQ(refusal("--tp"), R"("--tp": expected a value, got the end of the command line)");
+  EXPECT_EQ(refusal("--tp --pp 2"), R"("--tp": expected a value, got the flag "--pp")");
+  EXPECT_EQ(refusal("--tp two"), R"("--tp": expected an integer from 1 to 2147483647, got "two")");
+  EXPECT_EQ(refusal("--tp 0"), R"("--tp": expected an integer from 1 to 2147483647, got "0")");
+  EXPECT_EQ(refusal("--tp -2"), R"("--tp": expected an integer from 1 to 2147483647, got "-2")");
+  EXPECT_EQ(refusal("--tp 2.0"), R"("--tp": expected an integer from 1 to 2147483647, got "2.0")");
+  EXPECT_EQ(refusal("--tp 99999999999999999999"),
+            R"("--tp": expected an integer from 1 to 2147483647, got "99999999999999999999")");
+  EXPECT_EQ(refusal("--hidden-dropout nan"), R"("--hidden-dropout": expected a number of at least 0 and below 1, got "nan")");
+  EXPECT_EQ(refusal("--emit obj"), R"("--emit": expected "exe" or "cpp", got "obj")");
+  EXPECT_EQ(refusal("--report="), R"("--report": expected a value, got "")");
+  EXPECT_EQ(refusal("--fp32 --fp64"), R"(expected one of "--fp32", "--bf16" and "--fp64", got "--fp32" and "--fp64")");
+  EXPECT_EQ(refusal("--bf16"), R"("--bf16": expected float32 or float64 on the cpu target, got bfloat16; pass --target cuda or --fp32)");
+  EXPECT_EQ(refusal("--fp64 --target cuda"), R"("--fp64": expected float32 or bfloat16 on the cuda target, got float64; pass --target cpu)");
+  EXPECT_EQ(refusal("--tp -1 --pp=-1"), R"(expected every degree to be stated, since only one (dp) is derived, got )"
+                                        R"("--tp" -1 and "--pp" -1; for example --world-size 16 --tp 2 --pp 2 gives dp 4)");
+}
+
+TEST_F(ArgumentsTest, WordsThatAreNoFlags) {
+  EXPECT_EQ(refusal("other.json"), "expected one model, got 2 words that are no flags: \"" +
+                                       (folder / "config.json").string() + "\" and \"other.json\"");
+  try {
+    parseCompile({"-o", "out"}, model);
+    ADD_FAILURE();
+  } catch (const Error &e) {
+    EXPECT_STREQ(e.what(),
+                 "expected a model (a config.json, its folder, or a model.json), got none; --help shows the usage");
+  }
+  try {
+    parseCompile({write("config.json", json.dump())}, model);
+    ADD_FAILURE();
+  } catch (const Error &e) {
+    EXPECT_STREQ(e.what(), "expected an output file (-o OUT), got none; --dry-run and --stop-after need none");
+  }
+}
+
+TEST_F(ArgumentsTest, NotImplementedYetIsRefusedByName) {
+  EXPECT_EQ(refusal("--recompute-granularity full"), R"("--recompute-granularity" is not implemented yet; remove it)");
+  EXPECT_EQ(refusal("--recompute_modules core_attn mlp"), R"("--recompute_modules" is not implemented yet; remove it)");
+  EXPECT_EQ(refusal("--recompute-modules attention"),
+            R"("--recompute-modules": expected "core_attn", "mlp", "mlp_act", "pre_mlp", "moe", "moe_act", "shared_experts", "routed_experts", "layernorm", "mla_up_proj", "a2a_overlap_attn", "a2a_overlap_post_attn" or "a2a_overlap_mlp", got "attention")");
+  EXPECT_EQ(refusal("--use-distributed-optimizer"), R"("--use-distributed-optimizer" is not implemented yet; remove it)");
+  EXPECT_EQ(refusal("--data-parallel-sharding-strategy optim"),
+            R"("--data-parallel-sharding-strategy" is not implemented yet: expected "no_shard", got "optim")");
+  EXPECT_EQ(refusal("--cp 2"), R"("--context-parallel-size" is not implemented yet: expected 1, got 2)");
+  EXPECT_EQ(refusal("--vpp 2 --pp 2"),
+            R"("--num-virtual-stages-per-pipeline-rank" is not implemented yet: expected 1, got 2)");
+  EXPECT_EQ(refusal("--pipeline-schedule zb-h1"),
+            R"("--pipeline-schedule" "zb-h1" is not implemented yet: expected "gpipe" or "1f1b", got "zb-h1")");
+  // Neutral values ask for nothing.
+  EXPECT_EQ(refusal("--cp 1 --ep 1 --etp 1 --vpp 1 --cp-comm-type p2p --mtp-num-layers 0 --moe-aux-loss-coeff 0.0 "
+                    "--data-parallel-sharding-strategy no_shard --no-overlap-p2p-communication"),
+            "accepted");
+}
+
+TEST_F(ArgumentsTest, FlagsThatBelongElsewhere) {
+  EXPECT_EQ(refusal("--lr 1e-4"), R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to )"
+                                  R"(the program that lf-compile writes (./train --lr ...))");
+  EXPECT_EQ(refusal("--fp16"), R"("--fp16": expected a flag of lf-compile, got one of Megatron without a counterpart: there )"
+                               R"(is no loss scaling; use --bf16 or --fp32)");
+}
+
+TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
+  EXPECT_EQ(refusal("--num-layers 4 --hidden-size 64 --ffn-hidden-size 192 --num-attention-heads 8 "
+                    "--group-query-attention --num-query-groups 4 --swiglu --untie-embeddings-and-output-weights "
+                    "--disable-bias-linear --normalization RMSNorm --position-embedding-type rope --rotary-base 10000 "
+                    "--norm-epsilon 1e-6 --max-position-embeddings 128"),
+            "accepted");
+  EXPECT_EQ(refusal("--num-layers 5"),
+            R"("--num-layers": expected 4 as the model file says, got "5"; remove the flag or change the model file)");
+  EXPECT_EQ(refusal("--norm-epsilon 1e-5"),
+            R"("--norm-epsilon": expected 1e-06 as the model file says, got "1e-5"; remove the flag or change the model file)");
+  EXPECT_EQ(refusal("--qk-layernorm"),
+            R"("--qk-layernorm": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
+  EXPECT_EQ(refusal("--use-rope-scaling"),
+            R"("--use-rope-scaling": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
+  EXPECT_EQ(plan("--num-layers 4").options.count("num-layers"), 0u);
+}
+
+TEST_F(ArgumentsTest, UnknownModelFieldsCanBeIgnored) {
+  json["totally_new_field"] = 3;
+  EXPECT_NE(refusal("").find("\"/totally_new_field\""), std::string::npos);
+  EXPECT_EQ(plan("--ignore-config-field totally_new_field another").options["ignore-config-field"],
+            "totally_new_field another");
+}
+
+} // namespace

@@ -1,0 +1,86 @@
+//===- PipelineSplitTest.cpp - Layouts that flags stand for -----------------===//
+//
+// The proposal accounts for every layer at every size; Megatron's uneven flags by known examples.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Plan/PipelineSplit.h"
+#include "lf/Support/Error.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <sstream>
+
+using namespace lf;
+
+namespace {
+
+/// Layers of each stage of a layout made of E, t, t*N, L and |.
+std::vector<int64_t> layers(std::string layout) {
+  std::vector<int64_t> out;
+  std::istringstream stages(layout + "|");
+  for (std::string stage; std::getline(stages, stage, '|');) {
+    size_t t = stage.find('t');
+    out.push_back(t == std::string::npos ? 0 : stage.find('*') == std::string::npos ? 1 : std::stoll(stage.substr(t + 2)));
+  }
+  return out;
+}
+
+TEST(PipelineSplit, ProposalHoldsEveryLayer) {
+  for (int64_t n = 1; n <= 130; ++n)
+    for (int64_t pp = 1; pp <= 40; ++pp) {
+      std::string layout = proposeLayout(n, pp);
+      if (pp > n + 2) {
+        EXPECT_EQ(layout, "");
+        continue;
+      }
+      ASSERT_TRUE(layout.starts_with("E") && layout.ends_with("L"));
+      std::vector<int64_t> counts = layers(layout);
+      ASSERT_EQ(static_cast<int64_t>(counts.size()), pp) << layout;
+      int64_t sum = 0;
+      for (int64_t c : counts)
+        sum += c;
+      ASSERT_EQ(sum, n) << layout;
+      // With the embedding and the head counted, no two stages differ by more than one.
+      ++counts.front(), ++counts.back();
+      ASSERT_LE(*std::max_element(counts.begin(), counts.end()) - *std::min_element(counts.begin(), counts.end()), 1)
+          << layout;
+    }
+  EXPECT_EQ(proposeLayout(30, 4), "Et*7|t*8|t*8|t*7L");
+  EXPECT_EQ(proposeLayout(2, 4), "E|t|t|L");
+}
+
+TEST(PipelineSplit, UnevenFlags) {
+  EXPECT_EQ(unevenLayout(6, 4, {{}, {}, true, true}), "Et|t*2|t*2|tL");
+  EXPECT_EQ(unevenLayout(7, 2, {3, {}, false, false}), "Et*3|t*4L");
+  EXPECT_EQ(unevenLayout(62, 4, {{}, 14, false, false}), "Et*16|t*16|t*16|t*14L");
+  EXPECT_EQ(unevenLayout(20, 4, {3, 5, false, false}), "Et*3|t*6|t*6|t*5L");
+  EXPECT_EQ(unevenLayout(20, 1, {{}, 20, false, false}), "Et*20L");
+}
+
+std::string refusal(int64_t n, int64_t pp, const UnevenSplit &split) {
+  try {
+    return unevenLayout(n, pp, split);
+  } catch (const Error &e) {
+    return e.what();
+  }
+}
+
+TEST(PipelineSplit, UnevenFlagsNeverDropLayers) {
+  EXPECT_EQ(refusal(20, 1, {{}, 1, false, false}),
+            "\"--decoder-last-pipeline-num-layers\": expected 20 (all layers of the model, since pp=1), got 1; remove the "
+            "flag or raise --pp");
+  EXPECT_EQ(refusal(20, 2, {3, 5, false, false}),
+            "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
+            "3 first - 5 last = 12 for 0 middle stages");
+  EXPECT_EQ(refusal(20, 4, {3, 4, false, false}),
+            "\"--decoder-first-pipeline-num-layers\": expected the layers of the middle stages to be a multiple of 2, got "
+            "20 layers - 3 first - 4 last = 13 (13 % 2 = 1)");
+  EXPECT_EQ(refusal(20, 4, {21, {}, false, false}),
+            "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
+            "21 first = -1 for 3 middle stages");
+  EXPECT_EQ(refusal(6, 4, {{}, {}, true, false}),
+            "expected layers and accounted slots to be a multiple of \"--pp\" 4, got 7 (6 layers + 1 embedding; 7 % 4 = "
+            "3); legal sizes: 1, 7");
+}
+
+} // namespace
