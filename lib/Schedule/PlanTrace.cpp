@@ -1,0 +1,75 @@
+//===- PlanTrace.cpp - A schedule for a trace viewer ----------------------===//
+//
+// Chrome's JSON trace format: complete events for actions, flow events for messages, one thread a pipeline rank.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Schedule/Timetable.h"
+
+#include <cstdio>
+#include <map>
+
+namespace lf {
+namespace {
+
+std::string number(double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  return text;
+}
+
+class Writer {
+public:
+  void event(const std::string &members) { text += (text.empty() ? "\n{" : ",\n{") + members + "}"; }
+  std::string finish() const { return "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[" + text + "\n]}\n"; }
+
+private:
+  std::string text;
+};
+
+std::string at(int64_t rank, double time) {
+  return "\"pid\":0,\"tid\":" + std::to_string(rank) + ",\"ts\":" + number(time);
+}
+
+} // namespace
+
+std::string planTrace(const SchedulingProblem &problem, const Programs &programs, const Timetable &times,
+                      double scale) {
+  Writer writer;
+  Placement place = problem.place();
+  writer.event("\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"args\":{\"name\":\"planned schedule\"}");
+  // start of [pass, stage, micro-batch], to which arrows point
+  std::map<std::array<int64_t, 3>, double> starts;
+  for (int64_t rank = 0; rank < static_cast<int64_t>(programs.size()); ++rank)
+    for (size_t i = 0; i < programs[rank].size(); ++i) {
+      const Action &a = programs[rank][i];
+      starts[{static_cast<int64_t>(a.pass), place.stageOf(rank, a.chunk), a.microBatch}] = times.spans[rank][i].start;
+    }
+
+  int64_t flow = 0;
+  for (int64_t rank = 0; rank < static_cast<int64_t>(programs.size()); ++rank) {
+    writer.event("\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":" + std::to_string(rank) +
+                 ",\"args\":{\"name\":\"pipeline rank " + std::to_string(rank) + "\"}");
+    for (size_t i = 0; i < programs[rank].size(); ++i) {
+      const Action &a = programs[rank][i];
+      const Span &span = times.spans[rank][i];
+      int64_t stage = place.stageOf(rank, a.chunk);
+      std::string pass(1, letter(a.pass)), mb = std::to_string(a.microBatch);
+      writer.event("\"ph\":\"X\",\"name\":\"" + pass + mb + "\",\"cat\":\"" + pass + "\"," +
+                   at(rank, span.start * scale) + ",\"dur\":" + number((span.end - span.start) * scale) +
+                   ",\"args\":{\"micro_batch\":" + mb + ",\"chunk\":" + std::to_string(a.chunk) +
+                   ",\"stage\":" + std::to_string(stage) + "}");
+      std::optional<PlacedAction> output = outputOf(problem, rank, a);
+      if (!output || output->rank == rank)
+        continue;
+      int64_t target = place.stageOf(output->rank, output->action.chunk);
+      std::string id = "\"cat\":\"message\",\"name\":\"" + std::string(a.pass == Pass::F ? "activations" : "gradients") +
+                       "\",\"id\":" + std::to_string(flow++) + ",";
+      writer.event("\"ph\":\"s\"," + id + at(rank, span.end * scale));
+      writer.event("\"ph\":\"f\",\"bp\":\"e\"," + id +
+                   at(output->rank, starts[{static_cast<int64_t>(a.pass), target, a.microBatch}] * scale));
+    }
+  }
+  return writer.finish();
+}
+
+} // namespace lf
