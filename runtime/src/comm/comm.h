@@ -128,6 +128,9 @@ public:
   void recv(const char *what, void *y, int64_t count, lf_dtype, int32_t peer, int32_t tag);
   /// Between computations: lets messages move on, and throws Stopped when another rank failed. Cheap.
   virtual void poll() = 0;
+  /// Called once, when this rank's body is over: returns when all ranks have called it, however long that takes, or
+  /// throws Stopped when one fails until then. MPI_Ibarrier
+  virtual void leave() = 0;
   /// Says that this rank cannot go on: every other rank's present or next wait throws Stopped, which names this rank and
   /// carries this failure. The first one of the job wins. MPI_Abort, ncclCommAbort
   virtual void abort(const Failure &) = 0;

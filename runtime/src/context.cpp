@@ -1,0 +1,137 @@
+// context.cpp - one rank: its place, its arenas, and the calls of runtime.h that order and move data.
+//
+// Idea: a call looks its communicator up, counts the bytes and lets the Communicator do the rest. On the cpu everything
+// runs in the order of issue, so an event is a number.
+#include "context.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace lf::rt {
+
+void place_rank(lf_rank &c, const lf_program &program, int32_t rank) {
+  c.program = &program;
+  c.rank = rank;
+  c.world = static_cast<int32_t>(mesh_size(program));
+  c.coordinates = mesh_coordinates(program, rank);
+  c.pp = group_index(program, c.coordinates, program.pp);
+  c.trace = std::make_shared<Trace>();
+  c.traffic = std::make_shared<Traffic>();
+}
+
+void connect_rank(lf_rank &c, std::shared_ptr<Transport> transport) {
+  c.transport = std::move(transport);
+  c.comms.clear();
+  for (int32_t i = 0; i < c.program->num_comms; ++i)
+    c.comms.push_back(c.transport->make_group(c.program->comms[i].name,
+                                              group_members(*c.program, c.rank, c.program->comms[i].axes)));
+}
+
+// ---- Arenas ----------------------------------------------------------------------------------------------------------
+
+static void map_arena(lf_rank &c, lf_arena_kind kind, const char *name, int64_t bytes) {
+  if (bytes < 0)
+    throw Failure{2, "expected the planned bytes of \"" + std::string(name) + "\" of pipeline rank " +
+                         std::to_string(c.pp) + " to be 0 or more, got " + std::to_string(bytes)};
+  // Never empty, so that every arena has a base. Pages are zero and cost nothing before their first use.
+  size_t length = static_cast<size_t>(std::max<int64_t>(bytes, 64));
+  void *base = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED)
+    throw Failure{3, "expected " + std::to_string(bytes) + " bytes of memory for \"" + name + "\" of rank " +
+                         std::to_string(c.rank) + ", got a refusal by the system after " +
+                         std::to_string(arena_bytes(c)) + " bytes; use more ranks, a smaller micro-batch or recompute"};
+  c.arena_owners[kind] = std::shared_ptr<void>(base, [length](void *p) { munmap(p, length); });
+  c.arenas[kind] = base;
+  c.arena_bytes[kind] = bytes;
+}
+
+void allocate_arenas(lf_rank &c) {
+  if (!c.program->memory)
+    return;
+  const lf_memory &m = c.program->memory[c.pp];
+  map_arena(c, LF_PARAMETERS, "parameters", m.parameters);
+  map_arena(c, LF_GRADIENTS, "gradients", m.gradients);
+  map_arena(c, LF_MOMENT1, "optimizer", m.optimizer / 2);
+  map_arena(c, LF_MOMENT2, "optimizer", m.optimizer - m.optimizer / 2);
+  map_arena(c, LF_SAVED, "saved", m.saved);
+  map_arena(c, LF_WORKSPACE, "workspace", m.workspace);
+}
+
+int64_t arena_bytes(const lf_rank &c) {
+  int64_t sum = 0;
+  for (int64_t bytes : c.arena_bytes)
+    sum += bytes;
+  return sum;
+}
+
+// ---- Collectives -------------------------------------------------------------------------------------------------------
+
+static Communicator &group(lf_rank *c, int32_t comm, const char *what, OpKind kind, int64_t count) {
+  if (comm < 0 || comm >= static_cast<int32_t>(c->comms.size()))
+    throw Failure{5, "expected the comm of " + std::string(op_name(kind)) + " \"" + what + "\" to be below " +
+                         std::to_string(c->comms.size()) + ", got " + std::to_string(comm)};
+  Communicator &group = *c->comms[comm];
+  if (group.size() > 1)
+    c->traffic->add(group.name(), kind, bytes_sent(kind, group.size(), count, dtype_size(c->program->dtype)));
+  return group;
+}
+
+static int32_t pipeline_peer(lf_rank *c, const char *what, int32_t pp) {
+  int32_t size = group_size(*c->program, c->program->pp);
+  if (pp < 0 || pp >= size)
+    throw Failure{5, "expected the pipeline rank on the other side of \"" + std::string(what) + "\" to be below " +
+                         std::to_string(size) + ", got " + std::to_string(pp)};
+  return group_peer(*c->program, c->rank, c->program->pp, pp);
+}
+
+} // namespace lf::rt
+
+using namespace lf::rt;
+
+int32_t lf_coordinate(lf_rank *c, lf_axes axes) { return group_index(*c->program, c->coordinates, axes); }
+
+void *lf_arena(lf_rank *c, lf_arena_kind kind) { return c->arenas[kind]; }
+
+void lf_enter(lf_rank *c, const char *function, int32_t layer, int32_t micro_batch) {
+  c->at = {function, layer, micro_batch};
+  c->trace->issue(c->at, OpKind::Enter, function, "", 0);
+  c->transport->poll();
+}
+
+lf_event lf_record(lf_rank *c, int32_t) { return c->next_event++; }
+
+void lf_wait(lf_rank *c, int32_t stream, lf_event event) {
+  if (event < 0 || event >= c->next_event)
+    throw Failure{5, "expected stream " + std::to_string(stream) + " to wait for one of the " +
+                         std::to_string(c->next_event) + " events recorded so far, got event " + std::to_string(event)};
+}
+
+void lf_all_gather(lf_rank *c, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::AllGather, count).all_gather(what, x, y, count, c->program->dtype, stream);
+}
+
+void lf_reduce_scatter(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_reduction reduction,
+                       int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::ReduceScatter, count)
+      .reduce_scatter(what, x, y, count, c->program->dtype, reduction, stream);
+}
+
+void lf_all_reduce(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_reduction reduction,
+                   int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::AllReduce, count).all_reduce(what, x, y, count, c->program->dtype, reduction, stream);
+}
+
+void lf_all_to_all(lf_rank *c, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::AllToAll, count).all_to_all(what, x, y, count, c->program->dtype, stream);
+}
+
+void lf_send(lf_rank *c, const char *what, const void *x, int64_t count, int32_t pp, int32_t tag) {
+  int32_t peer = pipeline_peer(c, what, pp);
+  c->traffic->add("pp", OpKind::Send, bytes_sent(OpKind::Send, 2, count, dtype_size(c->program->dtype)));
+  c->transport->send(what, x, count, c->program->dtype, peer, tag);
+}
+
+void lf_recv(lf_rank *c, const char *what, void *y, int64_t count, int32_t pp, int32_t tag) {
+  c->transport->recv(what, y, count, c->program->dtype, pipeline_peer(c, what, pp), tag);
+}

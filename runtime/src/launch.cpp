@@ -1,0 +1,243 @@
+// launch.cpp - threads with the local transport, or one rank of an mpi job; and what is printed when a rank fails.
+//
+// Idea: every rank's outcome is kept in its seat; one thread reports all seats, in the order of ranks.
+#include "launch.h"
+
+#include "comm/local/local.h"
+#include "context.h"
+#ifdef LF_HAVE_MPI
+#include "comm/mpi/mpi.h"
+#endif
+
+#include <cerrno>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <thread>
+
+namespace lf::rt {
+
+// ---- Environment -----------------------------------------------------------------------------------------------------
+
+static int64_t read_integer(const char *name, const char *text, int64_t least) {
+  char *end = nullptr;
+  errno = 0;
+  long long value = std::strtoll(text, &end, 10);
+  if (errno || end == text || *end || value < least || value > INT32_MAX)
+    throw Failure{2, "expected the environment variable " + std::string(name) + " to be an integer of " +
+                         std::to_string(least) + " or more, got \"" + text + "\""};
+  return value;
+}
+
+std::optional<Launcher> find_launcher() {
+  static constexpr const char *pairs[][2] = {{"RANK", "WORLD_SIZE"},
+                                             {"SLURM_PROCID", "SLURM_NTASKS"},
+                                             {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                             {"PMI_RANK", "PMI_SIZE"}};
+  for (auto &pair : pairs) {
+    const char *rank = std::getenv(pair[0]), *world = std::getenv(pair[1]);
+    if (!rank || !world)
+      continue;
+    Launcher launcher;
+    launcher.variable = pair[1];
+    launcher.rank = static_cast<int32_t>(read_integer(pair[0], rank, 0));
+    launcher.world = static_cast<int32_t>(read_integer(pair[1], world, 1));
+    if (launcher.rank >= launcher.world)
+      throw Failure{2, "expected " + std::string(pair[0]) + " to be below " + pair[1] + " = " +
+                           std::to_string(launcher.world) + ", got " + std::to_string(launcher.rank)};
+    return launcher;
+  }
+  return std::nullopt;
+}
+
+static double wait_limit(const LaunchOptions &options) {
+  if (options.timeout_seconds > 0.0)
+    return options.timeout_seconds;
+  const char *text = std::getenv("LF_TIMEOUT_SECONDS");
+  if (!text)
+    return 600.0;
+  char *end = nullptr;
+  double seconds = std::strtod(text, &end);
+  if (end == text || *end || !(seconds > 0.0 && seconds < 1e9))
+    throw Failure{2, "expected the environment variable LF_TIMEOUT_SECONDS to be seconds above 0, got \"" +
+                         std::string(text) + "\""};
+  return seconds;
+}
+
+// ---- One rank --------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A rank and how it ended.
+struct Seat {
+  lf_rank rank;
+  bool ended = false;              ///< guarded by the job's mutex until the job is over
+  bool stopped = false;            ///< because of another rank
+  std::string waits;               ///< what a stopped rank waited for
+  Failure failure{0, ""};          ///< code 0: none
+};
+
+void prepare(Seat &seat, const lf_program &program, const LaunchOptions &options, int32_t rank, bool thread) {
+  place_rank(seat.rank, program, rank);
+  seat.rank.options = options.options;
+  seat.rank.seed = options.seed;
+  seat.rank.cpu_threads = thread || options.cpu_threads < 1 ? 1 : options.cpu_threads;
+}
+
+/// Connects the rank, runs the body, and turns whatever is thrown into the seat's outcome.
+void occupy(Seat &seat, std::shared_ptr<Transport> transport, double timeout,
+            const std::function<void(lf_rank &)> &body) {
+  transport->timeout_seconds = timeout;
+  try {
+    try {
+      connect_rank(seat.rank, transport);
+      allocate_arenas(seat.rank);
+      body(seat.rank);
+      transport->leave();
+    } catch (const std::bad_alloc &) {
+      throw Failure{3, "expected enough memory on the host, got a refused allocation"};
+    } catch (const std::exception &e) {
+      throw Failure{5, "expected no exception in the runtime, got \"" + std::string(e.what()) + "\""};
+    }
+  } catch (const Stopped &stopped) {
+    seat.stopped = true;
+    seat.waits = stopped.waits;
+    seat.failure = stopped;
+  } catch (const Failure &failure) {
+    seat.failure = failure;
+    transport->abort(failure);
+  }
+}
+
+std::string numbered(const lf_rank &rank) { return "rank " + std::to_string(rank.rank); }
+
+/// What one rank says about the end of the job. `culprit` and `first`: the failure that stopped it.
+std::string outcome(const Seat &seat, int32_t culprit, const Failure &first) {
+  std::string who = "lf: " + numbered(seat.rank);
+  std::string stopped_by = ", since rank " + std::to_string(culprit) + " failed; ";
+  if (!seat.ended) {
+    TraceEntry entry;
+    return who + " did not stop" + stopped_by + "it " +
+           (seat.rank.trace->waiting(entry) ? "waits in " + describe(entry) : "computes") + "\n";
+  }
+  if (seat.stopped)
+    return who + " stopped" + stopped_by + "it was waiting for " + seat.waits + "\n";
+  if (seat.failure.code != 0 && seat.rank.rank != culprit && seat.failure.message != first.message)
+    return who + " failed too: " + seat.failure.message + "\n";
+  return "";
+}
+
+// ---- Threads -----------------------------------------------------------------------------------------------------------
+
+int run_threads(const lf_program &program, const LaunchOptions &options, double timeout,
+                const std::function<void(lf_rank &)> &body) {
+  const int32_t world = static_cast<int32_t>(mesh_size(program));
+  auto job = std::make_shared<LocalJob>(world);
+  std::vector<Seat> seats(world);
+  std::mutex mutex;
+  std::condition_variable changed;
+  int32_t left = world;
+
+  for (int32_t r = 0; r < world; ++r)
+    prepare(seats[r], program, options, r, world > 1);
+  auto run = [&](int32_t r) {
+    Seat &seat = seats[r];
+    occupy(seat, make_local_transport(job, r, {seat.rank.trace.get(), &seat.rank.at}), timeout, body);
+    std::lock_guard<std::mutex> lock(mutex);
+    seat.ended = true;
+    --left;
+    changed.notify_all();
+  };
+
+  std::vector<std::thread> threads;
+  if (world == 1)
+    run(0);
+  for (int32_t r = 0; world > 1 && r < world; ++r)
+    threads.emplace_back(run, r);
+  bool all;
+  {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait(lock, [&] { return left == 0 || job->failed().load(); });
+    auto grace = std::chrono::duration<double>(options.grace_seconds);
+    all = changed.wait_for(lock, grace, [&] { return left == 0; });
+  }
+  if (all)
+    for (std::thread &thread : threads)
+      thread.join();
+  if (!job->failed().load())
+    return 0;
+
+  const Failure &first = job->failure();
+  std::string text = "lf: error: " + (world > 1 ? "rank " + std::to_string(job->culprit()) + ": " : "") + first.message +
+                     "\n";
+  std::lock_guard<std::mutex> lock(mutex);
+  for (const Seat &seat : seats)
+    text += outcome(seat, job->culprit(), first);
+  if (first.code == 5)
+    for (const Seat &seat : seats)
+      text += "lf: " + seat.rank.trace->report(seat.rank.rank);
+  std::fputs(text.c_str(), stderr);
+  if (!all) { // threads that cannot be stopped still use the seats
+    std::fflush(nullptr);
+    std::_Exit(first.code);
+  }
+  return first.code;
+}
+
+#ifdef LF_HAVE_MPI
+int run_process(const lf_program &program, const LaunchOptions &options, double timeout, const Launcher &launcher,
+                const std::function<void(lf_rank &)> &body) {
+  int32_t rank = join_mpi(launcher.world, launcher.variable);
+  Seat seat;
+  prepare(seat, program, options, rank, false);
+  occupy(seat, make_mpi_transport({seat.rank.trace.get(), &seat.rank.at}), timeout, body);
+  seat.ended = true;
+  if (seat.failure.code == 0)
+    return 0;
+  std::string text = seat.stopped ? "lf: " + numbered(seat.rank) + " stopped; it was waiting for " + seat.waits + "; " +
+                                        seat.failure.message + "\n"
+                                  : "lf: error: " + numbered(seat.rank) + ": " + seat.failure.message + "\n";
+  if (seat.failure.code == 5)
+    text += "lf: " + seat.rank.trace->report(rank);
+  std::fputs(text.c_str(), stderr);
+  std::fflush(nullptr);
+  end_mpi_job(seat.failure.code, options.grace_seconds);
+}
+#endif
+
+} // namespace
+
+// ---- Entry -------------------------------------------------------------------------------------------------------------
+
+int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body) {
+  try {
+    check_mesh(*program);
+    const double timeout = wait_limit(options);
+    const int64_t world = mesh_size(*program);
+    std::optional<Launcher> launcher = find_launcher();
+    if (!launcher || (launcher->world == 1 && world == 1))
+      return run_threads(*program, options, timeout, body);
+    if (launcher->world != world)
+      throw Failure{2, "expected a launcher to start " + std::to_string(world) + " ranks, the world of this plan, got " +
+                           launcher->variable + "=" + std::to_string(launcher->world) + "; start " +
+                           std::to_string(world) + " processes, or compile with --world-size " +
+                           std::to_string(launcher->world) +
+                           ", or start the program alone (without its launcher's environment) to run every rank as a "
+                           "thread"};
+#ifdef LF_HAVE_MPI
+    return run_process(*program, options, timeout, *launcher, body);
+#else
+    throw Failure{2, "expected a runtime with the mpi back end to be one of " + std::to_string(world) + " ranks (" +
+                         launcher->variable +
+                         "), got one built without MPI; install MPI and build again, or start the program alone to run "
+                         "every rank as a thread"};
+#endif
+  } catch (const Failure &failure) {
+    std::fputs(("lf: error: " + failure.message + "\n").c_str(), stderr);
+    return failure.code;
+  }
+}
+
+} // namespace lf::rt

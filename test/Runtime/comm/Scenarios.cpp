@@ -1,0 +1,76 @@
+// Scenarios.cpp - jobs that go wrong, for threads (Failures.cpp) and processes (ctest, ExpectFailure.cmake) alike.
+//
+// Idea: the rank at fault is named here, the tests look for its name in what the job prints.
+#include "TestProgram.h"
+#include "context.h"
+
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+
+using namespace lf::rt;
+
+namespace lf::test {
+
+static void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+int run_scenario(const std::string &name) {
+  LaunchOptions options;
+  options.timeout_seconds = 0.8;
+  float x[16] = {}, y[64];
+
+  if (name == "late") { // rank 2 computes too long
+    TestProgram test({2, 2});
+    return run_ranks(&test.program, options, [&](lf_rank &c) {
+      float z[16];
+      lf_enter(&c, "decoder.bwd", 3, 1);
+      lf_all_gather(&c, "warm up", x, y + 0 * c.rank, 0, 2, 0);
+      if (c.rank == 2) {
+        lf_enter(&c, "slow.bwd", 7, 1);
+        sleep_for(2.0);
+      }
+      lf_all_reduce(&c, "grads", x, z, 16, LF_SUM, 2, 0);
+    });
+  }
+  if (name == "failing") { // rank 1 throws while the others wait for it, directly or not
+    TestProgram test({2, 2});
+    return run_ranks(&test.program, options, [&](lf_rank &c) {
+      float z[16];
+      if (c.rank == 1) {
+        sleep_for(0.05);
+        throw Failure{4, "expected tokens below 100, got 4711"};
+      }
+      if (c.rank == 3)
+        lf_recv(&c, "activation", z, 16, 0, 0); // from rank 1
+      lf_all_reduce(&c, "grads", x, z, 16, LF_SUM, 2, 0);
+    });
+  }
+  if (name == "mismatch") { // the ranks issue different collectives
+    TestProgram test({2});
+    return run_ranks(&test.program, options, [&](lf_rank &c) {
+      float z[16];
+      if (c.rank == 0)
+        lf_all_gather(&c, "x", x, z, 4, 0, 0);
+      else
+        lf_all_reduce(&c, "x", x, z, 4, LF_SUM, 0, 0);
+    });
+  }
+  if (name == "unsent") { // rank 1 sends with another tag
+    TestProgram test({2});
+    return run_ranks(&test.program, options, [&](lf_rank &c) {
+      float z[16];
+      if (c.rank == 0)
+        lf_recv(&c, "activation", z, 16, 1, 3);
+      else
+        lf_send(&c, "activation", x, 16, 0, 4);
+      sleep_for(1.2);
+    });
+  }
+  if (name == "world") { // for a launcher of another world
+    TestProgram test({6});
+    return run_ranks(&test.program, options, [](lf_rank &) { throw std::logic_error("must not run"); });
+  }
+  throw std::invalid_argument("unknown scenario " + name);
+}
+
+} // namespace lf::test
