@@ -1,6 +1,7 @@
 //===- load_batch.cpp - lf_load_batch -------------------------------------===//
 //
-// Puts this rank's part of one micro-batch on the device: columns are samples, rows this rank's stretch of the sequence.
+// Puts this rank's part of one micro-batch on the device: columns are samples, rows this rank's stretch of the
+// sequence.
 //
 //===----------------------------------------------------------------------===//
 #include "../rank.h"

@@ -13,8 +13,8 @@ namespace lf::rt {
 
 class MappedFile {
 public:
-  /// Throws Failure 4 that names the path (after `what`, for instance "--data-path") when it is missing, a folder, not a
-  /// regular file or not readable. An empty file has size 0 and no bytes.
+  /// Throws Failure 4 that names the path (after `what`, for instance "--data-path") when it is missing, a folder, not
+  /// a regular file or not readable. An empty file has size 0 and no bytes.
   MappedFile(const std::string &what, const std::string &path);
   ~MappedFile();
   MappedFile(const MappedFile &) = delete;

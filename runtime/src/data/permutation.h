@@ -25,8 +25,8 @@ public:
       : size(size), key(mix(seed ^ mix(epoch ^ 0x6461746173657421u))),
         half(size < 4 ? 1 : (std::bit_width(size - 1) + 1) / 2) {}
 
-  /// 0 <= i < size. Six Feistel rounds on the next even power of two; values outside are walked on, fewer than four times
-  /// on average.
+  /// 0 <= i < size. Six Feistel rounds on the next even power of two; values outside are walked on, fewer than four
+  /// times on average.
   uint64_t operator()(uint64_t i) const {
     uint64_t mask = (uint64_t(1) << half) - 1;
     do {

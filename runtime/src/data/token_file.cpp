@@ -42,8 +42,8 @@ TokenFile::TokenFile(const std::string &path, int64_t seq_length, int64_t vocab)
     read_index(path + ".idx");
   if (bin->size() % width)
     throw Failure{4, "--data-path: " + quote(bin->path) + ": expected a size that is a multiple of " +
-                         std::to_string(width) + " bytes (an id of a vocabulary of " + std::to_string(vocab) + "), got " +
-                         std::to_string(bin->size()) + " bytes"};
+                         std::to_string(width) + " bytes (an id of a vocabulary of " + std::to_string(vocab) +
+                         "), got " + std::to_string(bin->size()) + " bytes"};
   count = bin->size() / width;
   if (count < seq_length + 1)
     throw Failure{4, "--data-path: " + quote(bin->path) + ": expected at least " + std::to_string(seq_length + 1) +
@@ -65,10 +65,17 @@ void TokenFile::read_index(const std::string &path) {
   if (uint64_t version = load<uint64_t>(bytes + 9); version != 1)
     refuse(9, "version 1", std::to_string(version));
   switch (int code = bytes[17]) {
-  case 1: width = 1; break;
-  case 4: width = 4; break;
-  case 8: width = 2; break;
-  default: refuse(17, "dtype code 8 (uint16), 4 (int32) or 1 (uint8)", std::to_string(code));
+  case 1:
+    width = 1;
+    break;
+  case 4:
+    width = 4;
+    break;
+  case 8:
+    width = 2;
+    break;
+  default:
+    refuse(17, "dtype code 8 (uint16), 4 (int32) or 1 (uint8)", std::to_string(code));
   }
   uint64_t sequences = load<uint64_t>(bytes + 18), boundaries = load<uint64_t>(bytes + 26);
   uint64_t most = static_cast<uint64_t>(index.size()); // also keeps the products below from overflowing
@@ -102,9 +109,7 @@ void TokenFile::read(int64_t sample, int32_t *out) const {
   int64_t first = sample * seq_length;
   const unsigned char *bytes = bin->bytes() + first * width;
   for (int64_t i = 0; i <= seq_length; ++i) {
-    uint32_t id = width == 2   ? load<uint16_t>(bytes + 2 * i)
-                  : width == 4 ? load<uint32_t>(bytes + 4 * i)
-                               : bytes[i];
+    uint32_t id = width == 2 ? load<uint16_t>(bytes + 2 * i) : width == 4 ? load<uint32_t>(bytes + 4 * i) : bytes[i];
     if (id >= static_cast<uint64_t>(vocab))
       throw Failure{4, "--data-path: " + quote(bin->path) + ", byte " + std::to_string((first + i) * width) +
                            ": expected a token id below the vocabulary of " + std::to_string(vocab) + ", got " +

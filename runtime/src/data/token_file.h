@@ -15,8 +15,8 @@ namespace lf::rt {
 class TokenFile {
 public:
   /// `path` is a .bin, or a prefix beside which .bin and .idx lie. A headerless file has 16-bit ids, or 32-bit ids when
-  /// `vocab` is above 65536. Throws Failure 4: missing, a folder, a size that is not a multiple of the id's, a .idx that
-  /// is malformed (with the byte offset) or disagrees with its .bin, fewer than seq_length + 1 tokens.
+  /// `vocab` is above 65536. Throws Failure 4: missing, a folder, a size that is not a multiple of the id's, a .idx
+  /// that is malformed (with the byte offset) or disagrees with its .bin, fewer than seq_length + 1 tokens.
   TokenFile(const std::string &path, int64_t seq_length, int64_t vocab);
 
   int64_t tokens() const { return count; }

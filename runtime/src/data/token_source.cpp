@@ -14,8 +14,8 @@
 
 namespace lf::rt {
 
-TokenSource::TokenSource(const std::vector<std::string> &paths, int64_t seq_length, int64_t global_batch,
-                         int64_t vocab, bool shuffle, uint64_t seed)
+TokenSource::TokenSource(const std::vector<std::string> &paths, int64_t seq_length, int64_t global_batch, int64_t vocab,
+                         bool shuffle, uint64_t seed)
     : shuffle(shuffle), seed(seed) {
   std::vector<double> weights;
   if (paths.size() > 1 && paths.size() % 2)

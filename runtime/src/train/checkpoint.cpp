@@ -98,8 +98,9 @@ struct RankFile {
       json::json_pointer pointer(at);
       json none, theirs = header.value("plan", json());
       auto member = [&](const json &of) { return of.contains(pointer) ? of[pointer].dump().substr(0, 60) : "nothing"; };
-      throw Failure{4, "--load: " + quote(path) + ": expected a checkpoint of this program's plan, got one of another: " +
-                           quote(at) + " of plan.json is " + member(plan) + " here and " + member(theirs) +
+      throw Failure{4, "--load: " + quote(path) +
+                           ": expected a checkpoint of this program's plan, got one of another: " + quote(at) +
+                           " of plan.json is " + member(plan) + " here and " + member(theirs) +
                            " there; compile with the plan.json beside the checkpoint"};
     }
     data = 16 + static_cast<int64_t>(length);

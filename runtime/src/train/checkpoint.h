@@ -1,7 +1,8 @@
 //===- checkpoint.h - Our own checkpoints: bit-exact resume ---------------===//
 //
 // DIR/iter_0000010/ holds one file a rank (parameters, moments, step, samples, seed) and plan.json; the file
-// DIR/latest_checkpointed_iteration.txt names the newest. Both appear whole or not at all. Only the same plan reads one.
+// DIR/latest_checkpointed_iteration.txt names the newest. Both appear whole or not at all. Only the same plan reads
+// one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -23,8 +24,8 @@ struct CheckpointInfo {
 /// True when the folder claims to hold checkpoints.
 bool is_checkpoint(const std::string &directory);
 
-/// Finds the newest checkpoint and checks the file of every rank: header, plan, sizes. Throws Failure 4 that names file,
-/// byte offset and cause; never falls back to an older one.
+/// Finds the newest checkpoint and checks the file of every rank: header, plan, sizes. Throws Failure 4 that names
+/// file, byte offset and cause; never falls back to an older one.
 CheckpointInfo find_checkpoint(const std::string &directory, const lf_program &);
 
 /// Reads this rank's file: arenas, step, consumed samples, seed. Throws Failure 4 when its check sum is wrong.

@@ -93,8 +93,8 @@ void check_writable(const std::string &what, const std::string &folder) {
   std::string probe = folder + "/.lf-probe-" + std::to_string(getpid());
   int descriptor = open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    throw Failure{4, what + ": " + quote(folder) + ": expected a folder that can be written to, got: " +
-                         std::strerror(errno)};
+    throw Failure{4, what + ": " + quote(folder) +
+                         ": expected a folder that can be written to, got: " + std::strerror(errno)};
   close(descriptor);
   unlink(probe.c_str());
 }

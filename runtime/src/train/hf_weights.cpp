@@ -74,8 +74,9 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
                head.dtype + " of shape " + shape_text(head.shape));
       for (int64_t i = 0, n = head.shape[0] * head.shape[1]; i < n; ++i)
         if (head.value(i) != embedding->value(i))
-          refuse(as_stored, "a copy of the embedding, since the model ties them (" + number(embedding->value(i)) +
-                                " at element " + std::to_string(i) + ")",
+          refuse(as_stored,
+                 "a copy of the embedding, since the model ties them (" + number(embedding->value(i)) + " at element " +
+                     std::to_string(i) + ")",
                  number(head.value(i)) + "; set \"tie_word_embeddings\" to false in config.json and compile again");
     } else if (!is_buffer(name)) {
       unexpected.push_back(as_stored);

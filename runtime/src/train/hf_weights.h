@@ -13,9 +13,9 @@ namespace lf::rt {
 
 class HfWeights {
 public:
-  /// Throws Failure 4: as SafetensorsFolder, or tensors that are missing (listed), unexpected (listed), of a wrong shape
-  /// or type, a tied "lm_head.weight" that differs from the embedding. Names match with or without a leading "model."
-  /// or "transformer."; GPT-2's mask buffers and rotary frequencies are ignored.
+  /// Throws Failure 4: as SafetensorsFolder, or tensors that are missing (listed), unexpected (listed), of a wrong
+  /// shape or type, a tied "lm_head.weight" that differs from the embedding. Names match with or without a leading
+  /// "model." or "transformer."; GPT-2's mask buffers and rotary frequencies are ignored.
   HfWeights(const std::string &folder, const lf_program &);
 
   /// Fills the parameter arena's shard of a piece; padding becomes zero.

@@ -70,8 +70,9 @@ std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
   find_weights(*job);
   job->seed = o.seed.value_or(job->checkpoint ? job->checkpoint->seed : default_seed);
   if (job->checkpoint && job->seed != job->checkpoint->seed)
-    throw Failure{2, "--seed: expected " + std::to_string(job->checkpoint->seed) + ", with which the checkpoint was made, got " +
-                         std::to_string(job->seed) + "; leave --seed out to resume"};
+    throw Failure{2, "--seed: expected " + std::to_string(job->checkpoint->seed) +
+                         ", with which the checkpoint was made, got " + std::to_string(job->seed) +
+                         "; leave --seed out to resume"};
 
   std::shared_ptr<TokenSource> data = open_data(*job);
   job->steps = o.train_iters     ? *o.train_iters

@@ -55,10 +55,18 @@ double LearningRate::at(int64_t consumed) const {
   else if (double start = decay - wsd; n > start) {
     double y = (n - start) / wsd;
     switch (wsd_style) {
-    case WsdStyle::exponential: share = 2.0 * std::pow(0.5, y) - 1.0; break;
-    case WsdStyle::linear: share = 1.0 - y; break;
-    case WsdStyle::cosine: share = 0.5 * (1.0 + std::cos(M_PI * y)); break;
-    case WsdStyle::minus_sqrt: share = 1.0 - std::sqrt(y); break;
+    case WsdStyle::exponential:
+      share = 2.0 * std::pow(0.5, y) - 1.0;
+      break;
+    case WsdStyle::linear:
+      share = 1.0 - y;
+      break;
+    case WsdStyle::cosine:
+      share = 0.5 * (1.0 + std::cos(M_PI * y));
+      break;
+    case WsdStyle::minus_sqrt:
+      share = 1.0 - std::sqrt(y);
+      break;
     }
   }
   return min + share * (lr - min);

@@ -11,8 +11,9 @@ namespace lf::rt {
 
 class LearningRate {
 public:
-  /// Lengths given in steps are multiplied by `global_batch`; the decay length is the whole run (`total_samples`) unless
-  /// a flag says otherwise. Throws Failure 2 when the warm-up is not shorter than the decay, or WSD's longer than it.
+  /// Lengths given in steps are multiplied by `global_batch`; the decay length is the whole run (`total_samples`)
+  /// unless a flag says otherwise. Throws Failure 2 when the warm-up is not shorter than the decay, or WSD's longer
+  /// than it.
   LearningRate(const Options &options, int64_t global_batch, int64_t total_samples);
 
   /// The rate of the step before which `consumed` samples had been seen.

@@ -3,6 +3,7 @@
 // command line -> checks -> ranks -> exit code.
 //
 //===----------------------------------------------------------------------===//
+#include "../comm/mesh.h"
 #include "../launch.h"
 #include "job.h"
 #include "signals.h"
@@ -22,6 +23,12 @@ extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
     std::printf("%s\n", program->report);
     return 0;
   }
+  int64_t world = mesh_size(*program);
+  if (options.cpu_threads > 1 && world > 1 && !find_launcher())
+    std::fprintf(stderr,
+                 "warning: --cpu-threads: expected 1 since the %lld ranks are threads of one process, got %d; "
+                 "each rank has one\n",
+                 static_cast<long long>(world), options.cpu_threads);
   SignalWatch watch;
   std::unique_ptr<Job> job = prepare(*program, std::move(options));
   LaunchOptions launch;

@@ -27,8 +27,8 @@ Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
   if (c.rank == 0 && !c.options->metrics.empty()) {
     file = std::fopen(c.options->metrics.c_str(), resumed ? "a" : "w");
     if (!file)
-      throw Failure{4, "--metrics: " + quote(c.options->metrics) + ": expected a file that can be written to, got: " +
-                           std::strerror(errno)};
+      throw Failure{4, "--metrics: " + quote(c.options->metrics) +
+                           ": expected a file that can be written to, got: " + std::strerror(errno)};
   }
 }
 
@@ -97,7 +97,11 @@ void Metrics::report(const StepReport &r) {
               static_cast<long long>(r.step), static_cast<long long>(r.steps), r.loss, r.grad_norm, r.lr, r.ms,
               grouped(static_cast<int64_t>(per_second)).c_str(), grouped(static_cast<int64_t>(per_rank)).c_str(),
               tflops, static_cast<double>(*worst) / (1 << 30), static_cast<int>(worst - peak_bytes.begin()),
-              *unit ? 2 : 0, tokens / (*unit == 'B' ? 1e9 : *unit == 'M' ? 1e6 : 1.0), unit);
+              *unit ? 2 : 0,
+              tokens / (*unit == 'B'   ? 1e9
+                        : *unit == 'M' ? 1e6
+                                       : 1.0),
+              unit);
   std::fflush(stdout);
 }
 

@@ -22,8 +22,8 @@ struct StepReport {
 
 class Metrics {
 public:
-  /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, else starts
-  /// it anew. Throws Failure 4 when it cannot.
+  /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, else
+  /// starts it anew. Throws Failure 4 when it cannot.
   Metrics(lf_rank &, bool resumed);
   ~Metrics();
   Metrics(const Metrics &) = delete;

@@ -52,9 +52,8 @@ using Values = const std::vector<std::string> &;
 constexpr double infinity = INFINITY;
 
 Flag real_flag(const char *name, const char *help, double Options::*member, double least = 0, double below = infinity) {
-  return {name, "X", help, Takes::one, [=](Options &o, const std::string &flag, Values v) {
-            o.*member = real(flag, v[0], least, below);
-          }};
+  return {name, "X", help, Takes::one,
+          [=](Options &o, const std::string &flag, Values v) { o.*member = real(flag, v[0], least, below); }};
 }
 
 template <class Member>
@@ -87,9 +86,8 @@ Flag choice_flag(const char *name, const char *help, Enum Options::*member, std:
 }
 
 Flag missing_flag(const char *name, const char *values) {
-  return {name, values, nullptr, Takes::several, [](Options &, const std::string &flag, Values) {
-            refuse(flag + ": not implemented");
-          }};
+  return {name, values, nullptr, Takes::several,
+          [](Options &, const std::string &flag, Values) { refuse(flag + ": not implemented"); }};
 }
 
 const std::vector<Flag> &flags() {

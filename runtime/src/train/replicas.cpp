@@ -50,9 +50,9 @@ void check_replicas(lf_rank &c) {
       uint64_t hash = all[static_cast<size_t>(rank) * most + i];
       auto [seen, fresh] = first.try_emplace({pieces[i].name(), shard}, rank, hash);
       if (!fresh && seen->second.second != hash)
-        throw Failure{1, "LF_CHECK_REPLICAS: parameter " + quote(pieces[i].name()) + ": expected the same bits on rank " +
-                             std::to_string(seen->second.first) + " and rank " + std::to_string(rank) +
-                             ", got different ones"};
+        throw Failure{1, "LF_CHECK_REPLICAS: parameter " + quote(pieces[i].name()) +
+                             ": expected the same bits on rank " + std::to_string(seen->second.first) + " and rank " +
+                             std::to_string(rank) + ", got different ones"};
     }
   }
 }

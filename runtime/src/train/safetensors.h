@@ -31,8 +31,8 @@ struct StoredTensor {
   double value(int64_t i) const;
 };
 
-/// Calls f(convert) where convert(const unsigned char *base, int64_t element) is a double; hoists the choice of the type
-/// out of loops.
+/// Calls f(convert) where convert(const unsigned char *base, int64_t element) is a double; hoists the choice of the
+/// type out of loops.
 template <class F> void with_values(FileType, F &&f);
 
 /// Opens one file and checks its header: length, JSON without duplicate keys, known dtypes, shapes whose product equals
@@ -82,11 +82,16 @@ template <class Bits> Bits load_bits(const unsigned char *base, int64_t element)
 template <class F> void with_values(FileType type, F &&f) {
   using Bytes = const unsigned char *;
   switch (type) {
-  case FileType::f64: return f([](Bytes base, int64_t i) { return load_bits<double>(base, i); });
-  case FileType::f32: return f([](Bytes base, int64_t i) { return static_cast<double>(load_bits<float>(base, i)); });
-  case FileType::f16: return f([](Bytes base, int64_t i) { return half_to_double(load_bits<uint16_t>(base, i)); });
-  case FileType::bf16: return f([](Bytes base, int64_t i) { return bfloat_to_double(load_bits<uint16_t>(base, i)); });
-  case FileType::other: return;
+  case FileType::f64:
+    return f([](Bytes base, int64_t i) { return load_bits<double>(base, i); });
+  case FileType::f32:
+    return f([](Bytes base, int64_t i) { return static_cast<double>(load_bits<float>(base, i)); });
+  case FileType::f16:
+    return f([](Bytes base, int64_t i) { return half_to_double(load_bits<uint16_t>(base, i)); });
+  case FileType::bf16:
+    return f([](Bytes base, int64_t i) { return bfloat_to_double(load_bits<uint16_t>(base, i)); });
+  case FileType::other:
+    return;
   }
 }
 

@@ -43,14 +43,17 @@ namespace {
 
 const std::map<std::string, int64_t> &dtype_bits() {
   static const std::map<std::string, int64_t> bits = {
-      {"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16}, {"U16", 16},
+      {"BOOL", 8}, {"U8", 8},    {"I8", 8},   {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"I16", 16}, {"U16", 16},
       {"F16", 16}, {"BF16", 16}, {"I32", 32}, {"U32", 32},    {"F32", 32},    {"I64", 64},    {"U64", 64}, {"F64", 64}};
   return bits;
 }
 
 FileType type_of(const std::string &dtype) {
-  return dtype == "F64" ? FileType::f64 : dtype == "F32" ? FileType::f32 : dtype == "F16" ? FileType::f16
-       : dtype == "BF16" ? FileType::bf16 : FileType::other;
+  return dtype == "F64"    ? FileType::f64
+         : dtype == "F32"  ? FileType::f32
+         : dtype == "F16"  ? FileType::f16
+         : dtype == "BF16" ? FileType::bf16
+                           : FileType::other;
 }
 
 /// Parses an object; `place(message)` throws. A key that comes twice would hide a tensor: refused.
@@ -94,12 +97,15 @@ std::map<std::string, StoredTensor> read_safetensors(const std::string &what, co
     refuse(0, "at least the 8 bytes of the header's length", std::to_string(file.size()) + " bytes");
   uint64_t length = load_bits<uint64_t>(file.bytes(), 0), rest = static_cast<uint64_t>(file.size() - 8);
   if (length > rest)
-    refuse(0, "a header of at most " + std::to_string(rest) + " bytes (the file's " + std::to_string(file.size()) +
-                  " - 8)", std::to_string(length));
+    refuse(0,
+           "a header of at most " + std::to_string(rest) + " bytes (the file's " + std::to_string(file.size()) +
+               " - 8)",
+           std::to_string(length));
   const char *text = reinterpret_cast<const char *>(file.bytes()) + 8;
-  json header = parse_object(text, text + length, [&](int64_t byte, const std::string &expected, const std::string &got) {
-    refuse(8 + byte, expected + " as header", got);
-  });
+  json header =
+      parse_object(text, text + length, [&](int64_t byte, const std::string &expected, const std::string &got) {
+        refuse(8 + byte, expected + " as header", got);
+      });
   int64_t base = 8 + static_cast<int64_t>(length), size = file.size() - base;
   std::map<std::string, StoredTensor> tensors;
   for (auto &[name, entry] : header.items()) {
@@ -174,8 +180,9 @@ SafetensorsFolder::SafetensorsFolder(const std::string &what, const std::string 
   auto refuse = [&](const std::string &expected, const std::string &got) {
     throw Failure{4, what + ": " + quote(index) + ": expected " + expected + ", got " + got};
   };
-  json object = parse_object(text.data(), text.data() + text.size(),
-                             [&](int64_t, const std::string &expected, const std::string &got) { refuse(expected, got); });
+  json object =
+      parse_object(text.data(), text.data() + text.size(),
+                   [&](int64_t, const std::string &expected, const std::string &got) { refuse(expected, got); });
   if (!object.contains("weight_map") || !object["weight_map"].is_object() || object["weight_map"].empty())
     refuse("an object \"/weight_map\" with the file of each tensor", "none");
   std::map<std::string, std::string> file_of;

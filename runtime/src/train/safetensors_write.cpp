@@ -19,9 +19,8 @@ SafetensorsWriter::SafetensorsWriter(const std::string &path, FileType type, con
     for (int64_t extent : tensor.shape)
       end *= extent;
     end += next;
-    header[tensor.name] = {{"dtype", type == FileType::f64 ? "F64" : "F32"},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {next, end}}};
+    header[tensor.name] = {
+        {"dtype", type == FileType::f64 ? "F64" : "F32"}, {"shape", tensor.shape}, {"data_offsets", {next, end}}};
     next = end;
   }
   std::string text = header.dump();

@@ -38,8 +38,8 @@ Shard make_shard(const lf_program &, const lf_param &, const std::vector<int32_t
 struct Piece {
   const lf_place *place;
   const lf_param *param;
-  int32_t layer;  ///< -1 outside the layers
-  int64_t offset; ///< elements, in each arena
+  int32_t layer;            ///< -1 outside the layers
+  int64_t offset;           ///< elements, in each arena
   std::string name() const; ///< "layers.3.q"
   std::string hf_name() const;
 };

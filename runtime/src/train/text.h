@@ -25,7 +25,8 @@ std::string shape_text(const std::vector<int64_t> &shape);
 /// Quoted names, at most `limit`, then "and 12 more".
 std::string name_list(const std::vector<std::string> &names, size_t limit = 8);
 
-/// The known name at the smallest edit distance from `name`; empty when nothing is near (more than a third of it differs).
+/// The known name at the smallest edit distance from `name`; empty when nothing is near (more than a third of it
+/// differs).
 std::string nearest(const std::string &name, const std::vector<std::string> &known);
 
 } // namespace lf::rt

@@ -1,0 +1,224 @@
+//===- CheckpointTest.cpp - Resume, signals, and a kill at any time -------===//
+//
+// A run that is interrupted and resumed must end with the same bits as one that was not.
+//
+//===----------------------------------------------------------------------===//
+#include "TinyProgram.h"
+
+#include <chrono>
+#include <csignal>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace lf::rt::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> flags(const Folder &folder, std::vector<std::string> more) {
+  std::vector<std::string> all = {"--data-path", folder / "tokens.bin", "--lr", "0.05",          "--lr-decay-style",
+                                  "cosine",      "--lr-decay-iters",    "8",    "--train-iters", "8"};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+/// Runs lf_main in a child process with its own signals; returns its id.
+pid_t start(const TinyProgram &program, const std::vector<std::string> &arguments) {
+  pid_t child = fork();
+  if (child == 0) {
+    Result result = run(program, arguments);
+    std::fputs(result.err.c_str(), stderr);
+    _exit(result.code);
+  }
+  return child;
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+template <class Condition> bool soon(Condition condition) {
+  for (int i = 0; i < 2000 && !condition(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return condition();
+}
+
+TEST(Checkpoint, ResumeIsBitExact) {
+  constexpr int32_t meshes[][3] = {{1, 1, 1}, {2, 2, 1}, {1, 2, 2}};
+  for (auto [pp, dp, tp] : meshes) {
+    Folder folder;
+    write_tokens(folder);
+    TinyProgram tiny(pp, dp, tp, LF_F32, true);
+    ASSERT_EQ(run(tiny, flags(folder, {"--seed", "9", "--save-hf", folder / "whole"})).code, 0);
+    ASSERT_EQ(run(tiny, flags(folder, {"--seed", "9", "--train-iters", "3", "--save", folder / "s", "--metrics",
+                                       folder / "m.jsonl"}))
+                  .code,
+              0);
+    EXPECT_TRUE(fs::exists(folder / "s/iter_0000003/plan.json"));
+    EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt"), "3\n");
+    Result rest = run(tiny, flags(folder, {"--load", folder / "s", "--save", folder / "s", "--save-interval", "2",
+                                           "--save-hf", folder / "resumed", "--metrics", folder / "m.jsonl"}));
+    ASSERT_EQ(rest.code, 0) << rest.err;
+    EXPECT_EQ(read_file(folder / "resumed/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+    EXPECT_EQ(column(folder / "m.jsonl", "step"), (std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8}));
+    for (const char *name : {"s/iter_0000004", "s/iter_0000006", "s/iter_0000008"})
+      EXPECT_TRUE(fs::exists(folder / name)) << name;
+    EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt"), "8\n");
+  }
+}
+
+TEST(Checkpoint, ARunThatIsOverOnlyExports) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 2, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--save", folder / "s", "--save-hf", folder / "a"})).code, 0);
+  Result again = run(tiny, flags(folder, {"--load", folder / "s", "--save-hf", folder / "b"}));
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("nothing to train"), std::string::npos);
+  EXPECT_EQ(read_file(folder / "a/model.safetensors"), read_file(folder / "b/model.safetensors"));
+}
+
+TEST(Checkpoint, SavingOverAnOldStepReplacesIt) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 1, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--seed", "1", "--save", folder / "s"})).code, 0);
+  std::string first = read_file(folder / "s/iter_0000008/rank_00000.lfckpt");
+  ASSERT_EQ(run(tiny, flags(folder, {"--seed", "2", "--save", folder / "s"})).code, 0);
+  EXPECT_NE(read_file(folder / "s/iter_0000008/rank_00000.lfckpt"), first);
+  int entries = 0;
+  for (auto &entry : fs::directory_iterator(folder / "s"))
+    entries += !entry.path().empty();
+  EXPECT_EQ(entries, 2) << "one step and the file that names it";
+}
+
+TEST(Checkpoint, SignalSavesAndStopsAndTheRestIsBitExact) {
+  for (int signal : {SIGTERM, SIGUSR1}) {
+    Folder folder;
+    write_tokens(folder);
+    TinyProgram tiny(1, 2, 1);
+    ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "60", "--save-hf", folder / "whole"})).code, 0);
+    TinyProgram::sleep_ms = 20;
+    pid_t child =
+        start(tiny, flags(folder, {"--train-iters", "60", "--save", folder / "s", "--metrics", folder / "m.jsonl"}));
+    TinyProgram::sleep_ms = 0;
+    ASSERT_TRUE(soon([&] { return fs::exists(folder / "m.jsonl") && fs::file_size(folder / "m.jsonl") > 0; }));
+    kill(child, signal);
+    EXPECT_EQ(wait_for(child), 75);
+    int64_t step = std::stoll(read_file(folder / "s/latest_checkpointed_iteration.txt"));
+    EXPECT_GT(step, 0);
+    EXPECT_LT(step, 60);
+    ASSERT_EQ(
+        run(tiny, flags(folder, {"--train-iters", "60", "--load", folder / "s", "--save-hf", folder / "rest"})).code,
+        0);
+    EXPECT_EQ(read_file(folder / "rest/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+  }
+}
+
+TEST(Checkpoint, KillDuringSavesLosesNothing) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 2, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "400", "--save-hf", folder / "whole"})).code, 0);
+  std::vector<std::string> saving =
+      flags(folder, {"--train-iters", "400", "--save", folder / "s", "--save-interval", "1"});
+  int64_t reached = 0;
+  for (int round = 0; round < 6; ++round) {
+    std::vector<std::string> arguments = saving;
+    if (reached)
+      arguments.insert(arguments.end(), {"--load", folder / "s"});
+    pid_t child = start(tiny, arguments);
+    auto latest = [&] {
+      std::string text = read_file(folder / "s/latest_checkpointed_iteration.txt");
+      return text.empty() ? 0 : std::stoll(text);
+    };
+    ASSERT_TRUE(soon([&] { return latest() > reached + round; }));
+    kill(child, SIGKILL);
+    EXPECT_EQ(wait_for(child), 128 + SIGKILL);
+    EXPECT_GE(latest(), reached);
+    reached = latest();
+  }
+  Result rest =
+      run(tiny, flags(folder, {"--train-iters", "400", "--load", folder / "s", "--save-hf", folder / "rest"}));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(read_file(folder / "rest/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+}
+
+struct Damage {
+  const char *what;
+  void (*apply)(const std::string &folder);
+  const char *words;
+};
+
+TEST(Checkpoint, DamageIsRefusedAndNamed) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 2, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--save", folder / "good", "--save-interval", "4"})).code, 0);
+  const Damage table[] = {
+      {"cut in the data",
+       [](const std::string &f) {
+         fs::resize_file(f + "/iter_0000008/rank_00001.lfckpt",
+                         fs::file_size(f + "/iter_0000008/rank_00001.lfckpt") - 1);
+       },
+       "rank_00001.lfckpt\", byte "},
+      {"cut in the header", [](const std::string &f) { fs::resize_file(f + "/iter_0000008/rank_00001.lfckpt", 40); },
+       "cut off"},
+      {"empty", [](const std::string &f) { fs::resize_file(f + "/iter_0000008/rank_00000.lfckpt", 0); },
+       "a file of 0 bytes"},
+      {"longer",
+       [](const std::string &f) {
+         fs::resize_file(f + "/iter_0000008/rank_00000.lfckpt",
+                         fs::file_size(f + "/iter_0000008/rank_00000.lfckpt") + 8);
+       },
+       "expected a file of"},
+      {"a flipped bit",
+       [](const std::string &f) {
+         std::string bytes = read_file(f + "/iter_0000008/rank_00000.lfckpt");
+         bytes[bytes.size() - 100] ^= 1;
+         write_file(f + "/iter_0000008/rank_00000.lfckpt", bytes);
+       },
+       "expected the check sum"},
+      {"another file's mark",
+       [](const std::string &f) { write_file(f + "/iter_0000008/rank_00000.lfckpt", std::string(64, 'x')); },
+       "expected the mark"},
+      {"a missing rank", [](const std::string &f) { fs::remove(f + "/iter_0000008/rank_00001.lfckpt"); },
+       "rank_00001.lfckpt"},
+      {"ranks exchanged",
+       [](const std::string &f) {
+         fs::copy_file(f + "/iter_0000008/rank_00000.lfckpt", f + "/iter_0000008/rank_00001.lfckpt",
+                       fs::copy_options::overwrite_existing);
+       },
+       "expected the file of rank 1"},
+      {"a rank of an older step",
+       [](const std::string &f) {
+         fs::copy_file(f + "/iter_0000004/rank_00001.lfckpt", f + "/iter_0000008/rank_00001.lfckpt",
+                       fs::copy_options::overwrite_existing);
+       },
+       "expected step 8"},
+      {"the step is gone", [](const std::string &f) { fs::remove_all(f + "/iter_0000008"); }, "iter_0000008"},
+      {"no number", [](const std::string &f) { write_file(f + "/latest_checkpointed_iteration.txt", "new\n"); },
+       "expected the number of a step, got \"new\""},
+  };
+  for (const Damage &damage : table) {
+    fs::remove_all(folder / "bad");
+    fs::copy(folder / "good", folder / "bad", fs::copy_options::recursive);
+    damage.apply(folder / "bad");
+    Result result = run(tiny, flags(folder, {"--load", folder / "bad", "--train-iters", "9"}));
+    EXPECT_EQ(result.code, 4) << damage.what;
+    EXPECT_NE(result.err.find(damage.words), std::string::npos) << damage.what << ": " << result.err;
+  }
+  Result other = run(TinyProgram(1, 1, 2), flags(folder, {"--load", folder / "good"}));
+  EXPECT_EQ(other.code, 4);
+  EXPECT_NE(other.err.find("expected a checkpoint of this program's plan, got one of another: \"/sizes/"),
+            std::string::npos)
+      << other.err;
+  Result seed = run(tiny, flags(folder, {"--load", folder / "good", "--seed", "77"}));
+  EXPECT_EQ(seed.code, 2);
+}
+
+} // namespace

@@ -1,0 +1,77 @@
+//===- OptionsTest.cpp - The command line: spellings and refusals ---------===//
+//
+// Every refusal is checked by its words, since they are what the user gets.
+//
+//===----------------------------------------------------------------------===//
+#include "train/options.h"
+#include "rank.h"
+
+#include <gtest/gtest.h>
+
+using namespace lf::rt;
+
+namespace {
+
+std::string refusal(const std::vector<std::string> &words) {
+  try {
+    parse_options(words);
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, 2);
+    return failure.message;
+  }
+  return "accepted";
+}
+
+TEST(Options, SpellingsAreOne) {
+  Options o = parse_options({"--data_path", "a", "b", "--lr=0.5", "--min_lr", "1e-3", "--train-iters=7", "--no_shuffle",
+                             "--adam-beta1", "0.8", "--lr", "0.25", "--save_hf=out"});
+  EXPECT_EQ(o.data_path, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(o.lr, 0.25) << "the last wins";
+  EXPECT_EQ(o.min_lr, 1e-3);
+  EXPECT_EQ(o.train_iters, 7);
+  EXPECT_FALSE(o.shuffle);
+  EXPECT_EQ(o.beta1, 0.8);
+  EXPECT_EQ(o.save_hf, "out");
+  EXPECT_FALSE(o.seed);
+  EXPECT_TRUE(parse_options({"--describe"}).describe) << "needs no data";
+}
+
+TEST(Options, Refusals) {
+  const std::pair<std::vector<std::string>, const char *> table[] = {
+      {{}, "--data-path: expected the training data"},
+      {{"--data-path"}, "--data-path: expected a value"},
+      {{"stray"}, "expected a flag, got \"stray\""},
+      {{"--data-path", "x", "--train-iter", "3"}, "unknown flag \"--train-iter\"; did you mean \"--train-iters\"?"},
+      {{"--zzzzzzzzzzzz"}, "unknown flag \"--zzzzzzzzzzzz\"; --help lists"},
+      {{"--lr", "fast"}, "--lr: expected a number, got \"fast\""},
+      {{"--lr", "nan"}, "--lr: expected a number, got \"nan\""},
+      {{"--lr", "-1"}, "--lr: expected a number of at least 0, got \"-1\""},
+      {{"--lr", "--seed", "1"}, "--lr: expected a value (X), got none"},
+      {{"--adam-beta2", "1"}, "--adam-beta2: expected a number of at least 0 and below 1, got \"1\""},
+      {{"--train-iters", "0"}, "--train-iters: expected an integer of at least 1, got \"0\""},
+      {{"--train-iters", "3.5"}, "--train-iters: expected an integer of at least 1, got \"3.5\""},
+      {{"--seed", "-4"}, "--seed: expected an integer of at least 0"},
+      {{"--no-shuffle=yes"}, "--no-shuffle: expected no value, got \"yes\""},
+      {{"--lr-decay-style", "step"}, "--lr-decay-style: expected one of"},
+      {{"--data-path", "x", "--min-lr", "1", "--lr", "0.1"}, "--min-lr: expected at most --lr (0.1), got 1"},
+      {{"--data-path", "x", "--train-iters", "3", "--train-samples", "3"}, "got both"},
+      {{"--data-path", "x", "--train-samples", "3", "--lr-warmup-iters", "1"}, "--lr-*-iters"},
+      {{"--data-path", "x", "--lr-decay-style", "WSD"}, "add --lr-wsd-decay-iters N"},
+      {{"--data-path", "x", "--save-interval", "5"}, "--save-interval: expected --save DIR"},
+      {{"--trace", "t.json"}, "--trace: not implemented"},
+      {{"--eval-iters", "1"}, "--eval-iters: not implemented"},
+      {{"--eval_interval", "1"}, "--eval-interval: not implemented"},
+      {{"--split", "9,1,0"}, "--split: not implemented"},
+  };
+  for (auto &[words, part] : table)
+    EXPECT_NE(refusal(words).find(part), std::string::npos) << refusal(words);
+}
+
+TEST(Options, HelpNamesWhatWorksAndOnlyThat) {
+  std::string text = help_text("train");
+  EXPECT_NE(text.find("--data-path PATH..."), std::string::npos);
+  EXPECT_NE(text.find("--dump-gradients DIR"), std::string::npos);
+  EXPECT_EQ(text.find("--trace"), std::string::npos);
+}
+
+} // namespace

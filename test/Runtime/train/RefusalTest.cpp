@@ -1,0 +1,169 @@
+//===- RefusalTest.cpp - Each refused input, with its exit code -----------===//
+//
+// All of these must stop before the first step: no metrics file may hold a line.
+//
+//===----------------------------------------------------------------------===//
+#include "TinyProgram.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+using namespace lf::rt::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+void expect_refused(const TinyProgram &tiny, std::vector<std::string> arguments, int code, const std::string &words) {
+  Folder folder;
+  arguments.insert(arguments.end(), {"--train-iters", "2", "--metrics", folder / "m.jsonl"});
+  Result result = run(tiny, arguments);
+  EXPECT_EQ(result.code, code) << words;
+  EXPECT_NE(result.err.find(words), std::string::npos) << result.err << "  lacks: " << words;
+  EXPECT_EQ(read_file(folder / "m.jsonl"), "");
+}
+
+TEST(Refusal, Data) {
+  Folder folder;
+  TinyProgram tiny(1, 2, 1);
+  write_file(folder / "odd.bin", std::string(201, '\0'));
+  write_file(folder / "short.bin", std::string(2 * (4 * 8), '\0'));
+  std::string ids(2 * 100, '\0');
+  ids[2 * 21] = 13;
+  write_file(folder / "beyond.bin", ids);
+  write_file(folder / "empty.bin", "");
+  auto data = [&](const std::string &name) {
+    return std::vector<std::string>{"--no-shuffle", "--data-path", folder / name};
+  };
+  expect_refused(tiny, data("none.bin"), 4, "none.bin\": expected a readable file, got: No such file");
+  expect_refused(tiny, data("."), 4, "expected a regular file, got a directory");
+  expect_refused(tiny, data("odd.bin"), 4, "expected a size that is a multiple of 2 bytes");
+  expect_refused(tiny, data("empty.bin"), 4, "got 0");
+  expect_refused(tiny, data("short.bin"), 4,
+                 "expected at least one batch, 33 tokens (global batch 4 x sequence 8 + 1), got 32");
+  expect_refused(tiny, data("beyond.bin"), 4,
+                 "byte 42: expected a token id below the vocabulary of 13, got 13 (sample 2, position 5)");
+}
+
+TEST(Refusal, IdBeyondTheVocabularyInALaterBatch) {
+  Folder folder;
+  std::string ids(2 * 200, '\0');
+  ids[2 * 50] = 99;
+  write_file(folder / "late.bin", ids);
+  for (int32_t dp : {1, 2}) {
+    Result result = run(TinyProgram(1, dp, 1), {"--no-shuffle", "--data-path", folder / "late.bin", "--train-iters",
+                                                "3", "--metrics", folder / "m.jsonl"});
+    EXPECT_EQ(result.code, 4);
+    EXPECT_NE(result.err.find("byte 100: expected a token id below the vocabulary of 13, got 99"), std::string::npos)
+        << result.err;
+    EXPECT_EQ(column(folder / "m.jsonl", "step").size(), 1u);
+  }
+}
+
+TEST(Refusal, Outputs) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1);
+  std::string tokens = write_tokens(folder);
+  write_file(folder / "file", "");
+  for (const char *flag : {"--save", "--save-hf", "--dump-gradients"})
+    expect_refused(tiny, {"--data-path", tokens, flag, folder / "file"}, 4, std::string(flag) + ": \"");
+  Result metrics = run(tiny, {"--data-path", tokens, "--metrics", folder / "file/m.jsonl"});
+  EXPECT_EQ(metrics.code, 4);
+  EXPECT_NE(metrics.err.find("--metrics: "), std::string::npos);
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder.path}).code, 4);
+}
+
+/// A Hugging Face folder made by a run of the program itself, changed by `edit` of its header and data.
+void write_edited(const Folder &folder, const std::string &name,
+                  const std::function<void(nlohmann::ordered_json &, std::string &)> &edit) {
+  std::string bytes = read_file(folder / "good/model.safetensors");
+  uint64_t length;
+  __builtin_memcpy(&length, bytes.data(), 8);
+  auto header = nlohmann::ordered_json::parse(bytes.substr(8, length));
+  std::string data = bytes.substr(8 + length);
+  edit(header, data);
+  std::string text = header.dump();
+  length = text.size();
+  fs::create_directory(folder / name);
+  write_file(folder / (name + "/model.safetensors"),
+             std::string(reinterpret_cast<const char *>(&length), 8) + text + data);
+}
+
+/// Appends a tensor to a file under edit.
+void add(nlohmann::ordered_json &header, std::string &data, const std::string &name, const std::string &dtype,
+         std::vector<int64_t> shape, const std::string &bytes) {
+  header[name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {data.size(), data.size() + bytes.size()}}};
+  data += bytes;
+}
+
+TEST(Refusal, Weights) {
+  using Json = nlohmann::ordered_json;
+  Folder folder;
+  TinyProgram tiny(1, 2, 1);
+  std::string tokens = write_tokens(folder), embed = "model.embed_tokens.weight", norm = "model.layers.1.norm.weight";
+  ASSERT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--save-hf", folder / "good"}).code, 0);
+  auto load = [&](const std::string &name) {
+    return std::vector<std::string>{"--data-path", tokens, "--load", folder / name};
+  };
+  auto rename = [](Json &h, const std::string &from, const std::string &to) {
+    h[to] = h[from];
+    h.erase(from);
+  };
+
+  expect_refused(tiny, load("nothing"), 4, "expected a folder with \"model.safetensors\"");
+  write_edited(folder, "missing", [&](Json &h, std::string &) { rename(h, norm, "model.layers.7.norm.weight"); });
+  expect_refused(tiny, load("missing"), 4, "missing: \"" + norm + "\"");
+  write_edited(folder, "extra", [&](Json &h, std::string &d) { add(h, d, "extra.weight", "U8", {1}, "x"); });
+  expect_refused(tiny, load("extra"), 4, "got also \"extra.weight\"");
+  write_edited(folder, "shape", [&](Json &h, std::string &) { h[embed]["shape"] = {4, 13}; });
+  expect_refused(tiny, load("shape"), 4, "tensor \"" + embed + "\": expected shape [13, 4], got [4, 13]");
+  write_edited(folder, "dtype", [&](Json &h, std::string &) { h[norm]["dtype"] = "I64"; });
+  expect_refused(tiny, load("dtype"), 4, "tensor \"" + norm + "\": expected dtype F32, F16, BF16 or F64, got I64");
+  write_edited(folder, "twice", [&](Json &h, std::string &d) { add(h, d, "layers.1.norm.weight", "U8", {1}, "x"); });
+  expect_refused(tiny, load("twice"), 4, "expected each tensor once");
+  write_edited(folder, "head", [&](Json &h, std::string &d) {
+    add(h, d, "lm_head.weight", "F64", {13, 4}, std::string(13 * 4 * 8, '\1'));
+  });
+  expect_refused(tiny, load("head"), 4, "tensor \"lm_head.weight\": expected a copy of the embedding");
+  write_edited(folder, "cut", [&](Json &, std::string &d) { d.pop_back(); });
+  expect_refused(tiny, load("cut"), 4, "model.safetensors\", tensor \"");
+}
+
+TEST(Refusal, WeightsThatAreEquivalentAreAccepted) {
+  using Json = nlohmann::ordered_json;
+  Folder folder;
+  TinyProgram tiny(1, 2, 1);
+  std::string tokens = write_tokens(folder);
+  ASSERT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--save-hf", folder / "good"}).code, 0);
+  write_edited(folder, "bare", [&](Json &h, std::string &d) {
+    Json renamed;
+    for (auto &[name, entry] : h.items())
+      renamed[name.rfind("model.", 0) == 0 ? name.substr(6) : name] = entry;
+    h = renamed;
+    std::string table = d.substr(h["embed_tokens.weight"]["data_offsets"][0].get<size_t>(), 13 * 4 * 8);
+    add(h, d, "lm_head.weight", "F64", {13, 4}, table);
+    add(h, d, "layers.0.attn.bias", "BOOL", {1, 1, 2, 2}, std::string(4, '\1'));
+    add(h, d, "layers.0.attn.masked_bias", "F32", {}, std::string(4, '\1'));
+    add(h, d, "layers.0.self_attn.rotary_emb.inv_freq", "F32", {1}, std::string(4, '\1'));
+  });
+  Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1", "--lr", "0", "--load", folder / "bare",
+                             "--save-hf", folder / "again"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(read_file(folder / "again/model.safetensors"), read_file(folder / "good/model.safetensors"));
+}
+
+TEST(Refusal, ProgramOfATypeThatTheCpuLacks) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1, LF_BF16);
+  expect_refused(tiny, {"--data-path", write_tokens(folder)}, 2, "compile it with --fp32 or --fp64");
+}
+
+TEST(Describe, TouchesNoData) {
+  Result result = run(TinyProgram(2, 2, 1), {"--describe", "--data-path", "none"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "tiny: the report of the plan\n");
+  EXPECT_EQ(run(TinyProgram(2, 2, 1), {"--help"}).code, 0);
+}
+
+} // namespace
