@@ -50,7 +50,7 @@ template <class T> void hide(T *__restrict row, int32_t q, const int32_t *__rest
 }
 
 template <class T> T row_maximum(const T *row, int64_t keys) {
-  constexpr int64_t lanes = 8;
+  constexpr int64_t lanes = 16;
   T best[lanes];
   std::fill(best, best + lanes, -std::numeric_limits<T>::infinity());
   int64_t j = 0;
@@ -64,7 +64,7 @@ template <class T> T row_maximum(const T *row, int64_t keys) {
 
 /// row = e^(row - top); returns the sum.
 template <class T> T exponentials(T *row, T top, int64_t keys) {
-  constexpr int64_t lanes = 8;
+  constexpr int64_t lanes = 16;
   T sums[lanes] = {};
   int64_t j = 0;
   for (; j + lanes <= keys; j += lanes)
@@ -76,7 +76,10 @@ template <class T> T exponentials(T *row, T top, int64_t keys) {
     row[j] = fast_exp(row[j] - top);
     sums[0] += row[j];
   }
-  return ((sums[0] + sums[4]) + (sums[1] + sums[5])) + ((sums[2] + sums[6]) + (sums[3] + sums[7]));
+  T total = T(0);
+  for (T sum : sums)
+    total += sum;
+  return total;
 }
 
 /// One head's block of `queries` rows: o and lse from q and all keys.

@@ -1,5 +1,6 @@
 // blas.cpp - general matrix product through OpenBLAS.
 #include "kernels/cpu/blas.h"
+#include "kernels/cpu/blas_core.h"
 
 #include <cblas.h>
 
@@ -26,6 +27,9 @@ struct Sizes {
       : m(fit(m_, "m")), n(fit(n_, "n")), k(fit(k_, "k")), lda(std::max(1, fit(lda_, "row stride of a"))),
         ldb(std::max(1, fit(ldb_, "row stride of b"))), ldc(std::max(1, fit(ldc_, "row stride of c"))) {}
 };
+
+// Before main, when nothing multiplies yet.
+[[maybe_unused]] const bool mended = mend_blas_core();
 
 } // namespace
 

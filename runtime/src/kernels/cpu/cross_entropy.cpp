@@ -16,7 +16,7 @@ namespace {
 int64_t valid_columns(int64_t v, int64_t offset, int64_t valid) { return std::clamp<int64_t>(valid - offset, 0, v); }
 
 template <class T> void row_max(const T *l, T *m, int64_t rows, int64_t v, int64_t columns) {
-  constexpr int64_t lanes = 16;
+  constexpr int64_t lanes = 32;
   // Finite, so that a shard of padding alone loses every maximum and exp(m - m) stays defined.
   constexpr T least = T(-1e30);
   for (int64_t i = 0; i < rows; ++i, l += v) {
@@ -33,9 +33,24 @@ template <class T> void row_max(const T *l, T *m, int64_t rows, int64_t v, int64
 }
 
 template <class T> void sum_exp(const T *l, const T *m, T *z, int64_t rows, int64_t v, int64_t columns) {
+  // Short sums in T, which vectorise well, of blocks that are then added in double.
+  constexpr int64_t lanes = 32, block = 32 * lanes;
   for (int64_t i = 0; i < rows; ++i, l += v) {
     const T top = m[i];
-    z[i] = static_cast<T>(lane_sum(columns, [&](int64_t j) { return fast_exp(l[j] - top); }));
+    double total = 0.0;
+    for (int64_t first = 0; first < columns; first += block) {
+      const int64_t end = std::min(columns, first + block);
+      T sums[lanes] = {};
+      int64_t j = first;
+      for (; j + lanes <= end; j += lanes)
+        for (int64_t k = 0; k < lanes; ++k)
+          sums[k] += fast_exp(l[j + k] - top);
+      for (; j < end; ++j)
+        sums[0] += fast_exp(l[j] - top);
+      for (int64_t k = 0; k < lanes; ++k)
+        total += static_cast<double>(sums[k]);
+    }
+    z[i] = static_cast<T>(total);
   }
 }
 

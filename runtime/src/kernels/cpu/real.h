@@ -4,6 +4,7 @@
 // same text.
 #pragma once
 
+#include "kernels/cpu/wide.h"
 #include "lf/runtime.h"
 #include "rank.h"
 
@@ -13,13 +14,14 @@
 
 namespace lf::rt {
 
-/// Calls body(T{}) with T the program's real type. Failure 2 for a type that the cpu has no arithmetic for.
+/// Calls body(T{}) with T the program's real type, compiled for the processor's widest vectors. Failure 2 for a type
+/// that the cpu has no arithmetic for.
 template <class Body> void with_real(const lf_rank *c, const char *what, Body &&body) {
   switch (c->program->dtype) {
   case LF_F32:
-    return body(float{});
+    return wide([&] { body(float{}); });
   case LF_F64:
-    return body(double{});
+    return wide([&] { body(double{}); });
   case LF_BF16:
     break;
   }
