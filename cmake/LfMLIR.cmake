@@ -35,7 +35,10 @@ function(lf_mlir_compile target)
   # Generated code is not ours to keep free of warnings.
   target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/include)
   target_compile_definitions(${target} PRIVATE ${LF_LLVM_DEFINITIONS})
-  target_precompile_headers(${target} REUSE_FROM lf_pch)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY") # an executable is compiled with -fPIE, which the shared header does not fit
+    target_precompile_headers(${target} REUSE_FROM lf_pch)
+  endif()
 endfunction()
 
 # lf_mlir_library(NAME sources... [DEPENDS generated...] [LINK libraries...]): one of our libraries that uses MLIR.

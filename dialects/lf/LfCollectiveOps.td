@@ -12,9 +12,10 @@ include "lf/LfOpBase.td"
 // n is the product of the sizes of `axes`, taken from the module's lf.mesh. Constraints of all:
 //   (C1) every axis is an axis of the mesh, and occurs once, in the order of the mesh
 //   (C2) element types and ranks of operand and result are equal
-class Lf_Collective<string mnemonic, dag args> : Lf_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<Lf_CollectiveInterface>]> {
-  let arguments = !con((ins Lf_Real:$x), args, (ins StrArrayAttr:$axes, OptionalAttr<StrAttr>:$reason));
-  let results = (outs Lf_Real:$result);
+// Only a slice may be of integers (positions).
+class Lf_Collective<string mnemonic, dag args, Type type = Lf_Real> : Lf_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<Lf_CollectiveInterface>]> {
+  let arguments = !con((ins type:$x), args, (ins StrArrayAttr:$axes, OptionalAttr<StrAttr>:$reason));
+  let results = (outs type:$result);
   let hasVerifier = 1;
 }
 
@@ -69,7 +70,7 @@ def Lf_AllToAllOp : Lf_Collective<"all_to_all", (ins I64Attr:$from, I64Attr:$to)
   }];
   let assemblyFormat = "$x `from` $from `to` $to `over` $axes attr-dict `:` type($x) `->` type($result)";
 }
-def Lf_SliceOp : Lf_Collective<"slice", (ins I64Attr:$dim)> {
+def Lf_SliceOp : Lf_Collective<"slice", (ins I64Attr:$dim), Lf_Tensor> {
   let summary = "keep this rank's part of a dim; sends nothing";
   let description = [{
     ```

@@ -1,0 +1,77 @@
+//===- AssignStages.cpp - The chain cut into stages --------------*- C++ -*-===//
+//
+// lf-assign-stages: the layout string, or equal parts, as lf.stage ops.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Schedule/DefaultSplit.h"
+#include "lf/Schedule/StageLayout.h"
+#include "lf/Support/Error.h"
+#include "lf/Transforms/Passes.h"
+#include "mlir/IR/Builders.h"
+
+namespace mlir::lf {
+#define GEN_PASS_DEF_LFASSIGNSTAGES
+#include "lf/Dialect/LfPasses.h.inc"
+} // namespace mlir::lf
+
+using namespace mlir;
+using namespace mlir::lf;
+
+namespace {
+struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
+  using LfAssignStagesBase::LfAssignStagesBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto chains = module.getOps<ChainOp>();
+    if (chains.empty()) {
+      module.emitError() << "expected an lf.chain, got none";
+      return signalPassFailure();
+    }
+    ChainOp chain = *chains.begin();
+    SmallVector<Attribute> kinds; // of each layer
+    for (auto [kind, count] : llvm::zip(chain.getLayers(), chain.getCounts()))
+      kinds.append(count, kind);
+    try {
+      ::lf::StageLayout stages = resolve(kinds.size());
+      OpBuilder builder(chain);
+      builder.setInsertionPointAfter(chain);
+      for (const ::lf::PipelineStage &stage : stages.stages)
+        emit(builder, chain.getLoc(), stage, kinds);
+    } catch (const ::lf::Error &error) {
+      InFlightDiagnostic diag = chain.emitError() << error.what();
+      for (const std::string &note : error.notes)
+        diag.attachNote() << note;
+      return signalPassFailure();
+    }
+  }
+
+  ::lf::StageLayout resolve(int64_t layers) {
+    ::lf::LayoutRequest request;
+    request.pp = pp;
+    request.layers = layers;
+    if (!layout.empty())
+      return ::lf::resolveLayout(std::string_view(layout.getValue()), request);
+    ::lf::SplitRequest split;
+    split.pp = pp;
+    split.layers = layers;
+    std::vector<std::string> stages = ::lf::defaultSplit(split);
+    return ::lf::placeStages(stages, {request.placement, pp, int64_t(stages.size()) / pp});
+  }
+
+  void emit(OpBuilder &builder, Location loc, const ::lf::PipelineStage &stage, ArrayRef<Attribute> kinds) {
+    SmallVector<Attribute> runs;
+    SmallVector<int64_t> counts;
+    for (int64_t layer : stage.layers) {
+      if (runs.empty() || runs.back() != kinds[layer]) {
+        runs.push_back(kinds[layer]);
+        counts.push_back(0);
+      }
+      ++counts.back();
+    }
+    StageOp::create(builder, loc, "stage" + std::to_string(stage.stage), stage.pp, stage.chunk, stage.items.find('E') != std::string::npos,
+                    builder.getArrayAttr(runs), counts, stage.layers.empty() ? 0 : stage.layers.front(),
+                    stage.items.find('L') != std::string::npos);
+  }
+};
+} // namespace
