@@ -109,6 +109,9 @@ void train(Job &job, lf_rank &c) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
   Metrics metrics(c, job.checkpoint.has_value());
+  metrics.start(job.steps, job.checkpoint ? "of " + quote(job.checkpoint->folder)
+                           : job.weights  ? "of " + quote(o.load)
+                                          : "random, seed " + std::to_string(job.seed));
   StepReport report;
   report.step = c.step.step;
   report.steps = job.steps;

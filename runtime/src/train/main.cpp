@@ -44,4 +44,7 @@ extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
 } catch (const std::bad_alloc &) {
   std::fprintf(stderr, "error: expected memory for the command line and the headers of files, got none\n");
   return 3;
+} catch (const std::exception &e) {
+  std::fprintf(stderr, "error: expected no exception in the runtime, got \"%s\"\n", e.what());
+  return 5;
 }

@@ -7,15 +7,34 @@
 
 #include "../comm/comm.h"
 #include "../context.h"
+#include "files.h"
 #include "options.h"
 #include "text.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace lf::rt {
+
+/// Leaves whole lines that are not about a step after `last`.
+static void drop_later_steps(const std::string &path, int64_t last) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    return;
+  std::string text = read_text("--metrics", path), kept;
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    std::string line = text.substr(begin, end + 1 - begin);
+    auto object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer() ||
+        object["step"].get<int64_t>() <= last)
+      kept += line;
+  }
+  if (kept.size() != text.size())
+    write_text(path, kept);
+}
 
 Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
   const lf_program &p = *c.program;
@@ -25,6 +44,8 @@ Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
   int64_t mine = arena_bytes(c);
   c.comms[static_cast<size_t>(p.world_comm)]->gather("peak bytes", &mine, peak_bytes.data(), sizeof mine);
   if (c.rank == 0 && !c.options->metrics.empty()) {
+    if (resumed)
+      drop_later_steps(c.options->metrics, c.step.step);
     file = std::fopen(c.options->metrics.c_str(), resumed ? "a" : "w");
     if (!file)
       throw Failure{4, "--metrics: " + quote(c.options->metrics) +
@@ -58,6 +79,15 @@ std::string Metrics::comm_bytes() {
       if (double sum = bytes[i * num_op_kinds + k]; sum > 0)
         sums[name(i)][op_name(static_cast<OpKind>(k))] = static_cast<int64_t>(sum);
   return sums.dump();
+}
+
+void Metrics::start(int64_t steps, const std::string &weights) {
+  if (c.rank != 0)
+    return;
+  std::printf("run: %s | ranks %d (%s) | steps %lld to %lld of %s tokens | weights %s\n", c.program->name, c.world,
+              c.transport->name(), static_cast<long long>(c.step.step + 1), static_cast<long long>(steps),
+              grouped(static_cast<int64_t>(tokens_per_step)).c_str(), weights.c_str());
+  std::fflush(stdout);
 }
 
 void Metrics::report(const StepReport &r) {

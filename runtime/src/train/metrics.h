@@ -29,6 +29,8 @@ public:
   Metrics(const Metrics &) = delete;
   Metrics &operator=(const Metrics &) = delete;
 
+  /// The first line of the log: what runs where, and with which weights ("random, seed 1234").
+  void start(int64_t steps, const std::string &weights);
   /// All ranks call it after each step.
   void report(const StepReport &);
   /// The last line of the log.

@@ -71,6 +71,18 @@ TEST(Checkpoint, ResumeIsBitExact) {
   }
 }
 
+TEST(Checkpoint, MetricsOfARepeatedStepAppearOnce) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 1, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "2", "--save", folder / "s"})).code, 0);
+  write_file(folder / "m.jsonl", "{\"step\": 1}\n{\"step\": 2}\n{\"step\": 3}\n{\"step\": 4, \"lo");
+  ASSERT_EQ(
+      run(tiny, flags(folder, {"--train-iters", "4", "--load", folder / "s", "--metrics", folder / "m.jsonl"})).code,
+      0);
+  EXPECT_EQ(column(folder / "m.jsonl", "step"), (std::vector<double>{1, 2, 3, 4}));
+}
+
 TEST(Checkpoint, ARunThatIsOverOnlyExports) {
   Folder folder;
   write_tokens(folder);

@@ -134,6 +134,9 @@ TEST(Train, MetricsAndLogHaveWhatScriptsRead) {
   EXPECT_EQ(o.at("peak_bytes").size(), 4u);
   // 2 groups of 2 ranks, each rank sends 2 (n - 1) / n of its gradients: 32 + 64 + 8 doubles
   EXPECT_EQ(o.at("comm_bytes").at("dp").at("all_reduce"), 4 * (32 + 64 + 8) * 8);
+  EXPECT_EQ(
+      result.out.rfind("run: tiny | ranks 4 (local) | steps 1 to 6 of 32 tokens | weights random, seed 1234\n", 0), 0u)
+      << result.out;
   EXPECT_EQ(result.out.find("step 1/6"), std::string::npos);
   EXPECT_NE(result.out.find("step 4/6 | loss "), std::string::npos) << result.out;
   EXPECT_NE(result.out.find("step 6/6 | loss "), std::string::npos) << "the last step is always logged";
