@@ -116,7 +116,8 @@ std::vector<std::string> defaultSplit(const SplitRequest &r) {
     int64_t layers = chunkOfRank[placement.rankOf(s)] - taken;
     if (layers < 0)
       fail(r, "expected room for " + str(taken) + " slots of embedding and loss in stage " + str(s) + ", got " +
-                  str(layers + taken) + " slots a stage (" + slotsText(r) + " / " + str(placement.stages()) + " stages)");
+                  str(layers + taken) + " slots a stage (" + slotsText(r) + " / " + str(placement.stages()) +
+                  " stages)");
     std::string items = isFirst ? "E" : "";
     items.append(layers, 't');
     if (isLast)

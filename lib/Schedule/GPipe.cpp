@@ -17,7 +17,8 @@ namespace lf {
 //   rank 1 | .  F0 F1 F2 .  .  .  B0 -  B1 -  B2 -  .  .
 //   rank 2 | .  .  F0 F1 F2 B0 -  B1 -  B2 -  .  .  .  .
 //
-// Bubble (ranks - 1) (forward + backward). Every micro-batch is alive at once. With more chunks, chunk by chunk: up in the forward, down in the backward.
+// Bubble (ranks - 1) (forward + backward). Every micro-batch is alive at once. With more chunks, chunk by chunk: up in
+// the forward, down in the backward.
 
 void checkGPipe(const SchedulingProblem &problem) {
   if (problem.expertOverlap)

@@ -16,8 +16,8 @@ namespace lf {
 //   rank 0 | F0.0 F1.0 F0.1 F1.1 F2.0 .    B0.1 -    F3.0 B1.1 -    F2.1 B0.0 -    F3.1 B1.0 -    .    B2.1 -  ...
 //   rank 1 | .    F0.0 F1.0 F0.1 B0.1 -    F1.1 B1.1 -    F2.0 B0.0 -    F3.0 B1.0 -    F2.1 B2.1 -    F3.1 B3.1 ...
 //
-// The forward order is a table: for each group, for each chunk, for each micro-batch of the group. The backward order is
-// the same table with the chunks mirrored. Bubble (ranks - 1) (forward + backward of one chunk).
+// The forward order is a table: for each group, for each chunk, for each micro-batch of the group. The backward order
+// is the same table with the chunks mirrored. Bubble (ranks - 1) (forward + backward of one chunk).
 
 void checkInterleaved(const SchedulingProblem &problem) {
   auto str = [](int64_t n) { return std::to_string(n); };
@@ -29,18 +29,19 @@ void checkInterleaved(const SchedulingProblem &problem) {
     throw usage("expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got " +
                 str(problem.chunks) + "; with one chunk use --pipeline-schedule 1f1b");
   if (group < ranks || group > mbs)
-    throw usage("expected a micro-batch group (--microbatch-group-size-per-virtual-pipeline-stage, default --pp) from " +
-                str(ranks) + " (pipeline size) to " + str(mbs) + " (micro-batches), got " + str(group) +
-                (mbs < ranks ? "; the interleaved schedule needs at least --pp micro-batches: raise --global-batch-size"
-                             : ""));
+    throw usage(
+        "expected a micro-batch group (--microbatch-group-size-per-virtual-pipeline-stage, default --pp) from " +
+        str(ranks) + " (pipeline size) to " + str(mbs) + " (micro-batches), got " + str(group) +
+        (mbs < ranks ? "; the interleaved schedule needs at least --pp micro-batches: raise --global-batch-size" : ""));
   if (mbs % group != 0 && mbs % group < ranks)
     throw usage("expected the last micro-batch group to be full or to hold at least " + str(ranks) +
-                " (pipeline size), got " + str(mbs) + " micro-batches / " + str(group) + " in a group = " +
-                str(mbs / group) + " remainder " + str(mbs % group) + "; " + str(mbs - mbs % group) + " or " +
-                str(mbs - mbs % group + ranks) + " micro-batches would do");
+                " (pipeline size), got " + str(mbs) + " micro-batches / " + str(group) +
+                " in a group = " + str(mbs / group) + " remainder " + str(mbs % group) + "; " + str(mbs - mbs % group) +
+                " or " + str(mbs - mbs % group + ranks) + " micro-batches would do");
 }
 
-// Of a full group, the last rank returns group - ranks + 1 micro-batches to the first before that one turns to the next chunk.
+// Of a full group, the last rank returns up to group - ranks + 1 micro-batches to the first before that one turns to
+// the next chunk.
 int64_t buffersOfInterleaved(const SchedulingProblem &problem) { return problem.group() - problem.ranks + 1; }
 
 Programs scheduleInterleaved(const SchedulingProblem &problem) {

@@ -62,7 +62,8 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
       if (!output || output->rank == rank)
         continue;
       int64_t target = place.stageOf(output->rank, output->action.chunk);
-      std::string id = "\"cat\":\"message\",\"name\":\"" + std::string(a.pass == Pass::F ? "activations" : "gradients") +
+      std::string id = "\"cat\":\"message\",\"name\":\"" +
+                       std::string(a.pass == Pass::F ? "activations" : "gradients") +
                        "\",\"id\":" + std::to_string(flow++) + ",";
       writer.event("\"ph\":\"s\"," + id + at(rank, span.end * scale));
       writer.event("\"ph\":\"f\",\"bp\":\"e\"," + id +

@@ -59,8 +59,8 @@ private:
     int64_t stages = static_cast<int64_t>(text.stages.size()), pp = request.pp;
     if (stages % pp != 0)
       fail("expected a number of stages divisible by the pipeline size (--pp), got " + str(stages) + " stages / " +
-           str(pp) + " = " + str(stages / pp) + " remainder " + str(stages % pp) + "; add " +
-           str(pp - stages % pp) + " or remove " + str(stages % pp));
+           str(pp) + " = " + str(stages / pp) + " remainder " + str(stages % pp) + "; add " + str(pp - stages % pp) +
+           " or remove " + str(stages % pp));
     int64_t chunks = stages / pp;
     if (request.chunks > 0 && chunks != request.chunks)
       fail("expected " + str(request.chunks * pp) + " stages (" + str(request.chunks) + " on each of " + str(pp) +
@@ -107,8 +107,10 @@ private:
       }
     });
     if (count != expected)
-      fail("expected " + str(expected) + " " + symbol + ", one for each of the model's " + what + ", got " + str(count) +
-               (count < expected ? "; " + str(expected - count) + " missing" : "; " + str(count - expected) + " too many"),
+      fail("expected " + str(expected) + " " + symbol + ", one for each of the model's " + what + ", got " +
+               str(count) +
+               (count < expected ? "; " + str(expected - count) + " missing"
+                                 : "; " + str(count - expected) + " too many"),
            last);
   }
 

@@ -1,6 +1,7 @@
 //===- Timetable.cpp - Longest path through the events of a schedule ------===//
 //
-// An action starts at the later of two times: the end of the action before it on its rank, and the arrival of its input.
+// An action starts at the later of two times: the end of the action before it on its rank, and the arrival of its
+// input.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/Timetable.h"
@@ -73,8 +74,7 @@ Timetable timetable(const SchedulingProblem &problem, const Programs &programs, 
   }
   for (size_t rank = 0; rank < programs.size(); ++rank)
     if (result.spans[rank].size() < programs[rank].size())
-      throw std::logic_error("rank " + std::to_string(rank) + ", action " +
-                             std::to_string(result.spans[rank].size()) +
+      throw std::logic_error("rank " + std::to_string(rank) + ", action " + std::to_string(result.spans[rank].size()) +
                              ": expected an input, got none: the programs were not verified");
   return result;
 }

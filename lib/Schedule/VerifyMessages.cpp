@@ -57,9 +57,10 @@ private:
   int64_t length(int64_t rank) const { return static_cast<int64_t>(programs[rank].size()); }
 
   void fault(const char *rule, int64_t rank, int64_t index, const std::string &what) {
-    faults.push_back({rule, rank, index, "rank " + std::to_string(rank) + ", action " +
-                                         std::to_string(actionIndex(programs[rank], index)) + " (event " +
-                                         std::to_string(index) + "): " + what});
+    faults.push_back({rule, rank, index,
+                      "rank " + std::to_string(rank) + ", action " +
+                          std::to_string(actionIndex(programs[rank], index)) + " (event " + std::to_string(index) +
+                          "): " + what});
   }
 
   void addChannel(int64_t rank, int64_t index) {
@@ -135,7 +136,7 @@ private:
     for (int64_t rank = programs[first][at[first]].peer; rank != first; rank = programs[rank][at[rank]].peer)
       text += " waits for " + waitText(rank);
     fault("S6", first, at[first],
-          "cyclic wait with " + std::to_string(buffers) + " buffers a channel: " + text + " waits for rank " +
+          "cyclic wait (buffers a channel: " + std::to_string(buffers) + "): " + text + " waits for rank " +
               std::to_string(first));
   }
 

@@ -14,8 +14,8 @@ class RankWalk {
 public:
   RankWalk(const SchedulingProblem &problem, int64_t rank, Verification &result)
       : problem(problem), rank(rank), result(result),
-        index(problem.passes() * problem.chunks * problem.microBatches, -1), last(problem.passes() * problem.chunks, -1),
-        live(problem.chunks, 0) {}
+        index(problem.passes() * problem.chunks * problem.microBatches, -1),
+        last(problem.passes() * problem.chunks, -1), live(problem.chunks, 0) {}
 
   void walk(const Program &program) {
     result.peakLive.push_back(0);
@@ -45,14 +45,15 @@ private:
   void visit(const Action &a, int64_t at) {
     if (static_cast<int64_t>(a.pass) >= problem.passes() || a.chunk < 0 || a.chunk >= problem.chunks ||
         a.microBatch < 0 || a.microBatch >= problem.microBatches) {
-      fault("S1", at, "expected pass " + std::string(problem.splitWeightGradient ? "F, B or W" : "F or B") +
-                          ", a micro-batch below " +
-                          std::to_string(problem.microBatches) + " and a chunk below " +
-                          std::to_string(problem.chunks) + ", got " + describe(a));
+      fault("S1", at,
+            "expected pass " + std::string(problem.splitWeightGradient ? "F, B or W" : "F or B") +
+                ", a micro-batch below " + std::to_string(problem.microBatches) + " and a chunk below " +
+                std::to_string(problem.chunks) + ", got " + describe(a));
       return;
     }
     if (ranAt(a) >= 0) {
-      fault("S1", at, "expected " + describe(a) + " to run once, got it at action " + std::to_string(ranAt(a)) + " too");
+      fault("S1", at,
+            "expected " + describe(a) + " to run once, got it at action " + std::to_string(ranAt(a)) + " too");
       return;
     }
     ranAt(a) = at;
@@ -64,12 +65,14 @@ private:
     }
     int64_t &latest = last[lane(a)];
     if (a.microBatch < latest)
-      fault("S3", at, "expected micro-batches of one pass and chunk to ascend, got " + describe(a) + " after mb " +
-                          std::to_string(latest));
+      fault("S3", at,
+            "expected micro-batches of one pass and chunk to ascend, got " + describe(a) + " after mb " +
+                std::to_string(latest));
     latest = std::max(latest, a.microBatch);
     if (std::optional<PlacedAction> input = inputOf(problem, rank, a);
         input && input->rank == rank && ranAt(input->action) < 0)
-      fault("S4", at, "expected " + describe(input->action) + ", whose result stays on this rank, before " + describe(a));
+      fault("S4", at,
+            "expected " + describe(input->action) + ", whose result stays on this rank, before " + describe(a));
     count(a);
   }
 
@@ -97,8 +100,9 @@ private:
 Verification verifySchedule(const SchedulingProblem &problem, const Programs &programs, int64_t buffers) {
   Verification result;
   if (static_cast<int64_t>(programs.size()) != problem.ranks) {
-    result.faults.push_back({"S1", 0, -1, "expected " + std::to_string(problem.ranks) + " programs, one a rank, got " +
-                                              std::to_string(programs.size())});
+    result.faults.push_back({"S1", 0, -1,
+                             "expected " + std::to_string(problem.ranks) + " programs, one a rank, got " +
+                                 std::to_string(programs.size())});
     return result;
   }
   for (int64_t rank = 0; rank < problem.ranks; ++rank)

@@ -25,8 +25,8 @@ namespace lf {
 //   5  r times: B of chunk 0, B of chunk 1, their W left for later
 //   6  p - r times: B W of chunk 0
 //   7  the Ws that are left, chunk 1 first
-// Counted on at least 2 p - 1 micro-batches; with fewer, the actions of those that do not exist are left out. With equal
-// passes and at least 2 p - 1 micro-batches a rank is never idle between its first action and its last.
+// Counted on at least 2 p - 1 micro-batches; with fewer, the actions of those that do not exist are left out. With
+// equal passes and at least 2 p - 1 micro-batches a rank is never idle between its first action and its last.
 
 void checkZeroBubbleV(const SchedulingProblem &problem) {
   if (problem.chunks != 2)

@@ -44,12 +44,14 @@ PipelineSchedule buildSchedule(ScheduleKind kind, const ScheduleRequest &request
 /// The problem that `kind` poses for `request`, not yet checked.
 SchedulingProblem poseProblem(ScheduleKind kind, const ScheduleRequest &request);
 
-/// Sizes that every schedule needs: at least 1 each, at most 10,000,000 actions on all ranks together. Throws lf::Error.
+/// Sizes that every schedule needs: at least 1 each, at most 10,000,000 actions on all ranks together. Throws
+/// lf::Error.
 void checkProblem(const SchedulingProblem &);
 
 // ---- One check and one algorithm each; algorithms take a checked problem ------------------------------------------
 
-/// Peak: micro-batches * chunks. With several chunks a channel has to hold micro-batches - ranks + 1 messages.
+/// Peak: micro-batches * chunks. With several chunks a channel has to hold at most
+/// micro-batches - ranks + 1 messages.
 void checkGPipe(const SchedulingProblem &);
 int64_t buffersOfGPipe(const SchedulingProblem &);
 Programs scheduleGPipe(const SchedulingProblem &);
@@ -58,8 +60,8 @@ Programs scheduleGPipe(const SchedulingProblem &);
 void checkOneForwardOneBackward(const SchedulingProblem &);
 Programs scheduleOneForwardOneBackward(const SchedulingProblem &);
 
-/// Peak on rank r: min(2 (ranks - r - 1) + (chunks - 1) group + 1, micro-batches * chunks); one more with expertOverlap.
-/// A channel has to hold group - ranks + 1 messages.
+/// Peak on rank r: min(2 (ranks - r - 1) + (chunks - 1) group + 1, micro-batches * chunks); one more with
+/// expertOverlap. A channel has to hold group - ranks + 1 messages at most.
 void checkInterleaved(const SchedulingProblem &);
 int64_t buffersOfInterleaved(const SchedulingProblem &);
 Programs scheduleInterleaved(const SchedulingProblem &);

@@ -30,16 +30,17 @@ struct LayoutText {
   std::vector<int32_t> columns;    ///< of each symbol, stage after stage: its byte offset in source
 };
 
-/// Expands `source`. Time and memory grow with the length of the text plus the length of the expansion, which is bounded
-/// by layoutLimit. Throws lf::Error (exit 2): `place` (the flag), the column, a line of the text and a caret below it.
+/// Expands `source`. Time and memory grow with the length of the text plus the length of the expansion, which is
+/// bounded by layoutLimit. Throws lf::Error (exit 2): `place` (the flag), the column, a line of the text and a caret
+/// below it.
 LayoutText parseLayout(std::string_view source, std::string_view place = "--pipeline-model-parallel-layout");
 
 /// The canonical string of stages: "x*N" for runs of three symbols or more, "(..|)*N" for equal stages in a row where
 /// that is shorter. parseLayout(printLayout(stages)).stages == stages.
 std::string printLayout(const std::vector<std::string> &stages);
 
-/// Two lines, indented by two spaces: the part of `source` around byte `offset`, and a caret below that byte. Bytes that
-/// do not print are shown as '?', white space as a space.
+/// Two lines, indented by two spaces: the part of `source` around byte `offset`, and a caret below that byte. Bytes
+/// that do not print are shown as '?', white space as a space.
 std::string caretLines(std::string_view source, size_t offset);
 
 } // namespace lf

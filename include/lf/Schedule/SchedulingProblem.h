@@ -32,8 +32,8 @@ struct SchedulingProblem {
   int64_t ranks = 1, chunks = 1, microBatches = 1;
   PlacementKind placement = PlacementKind::roundRobin;
   bool splitWeightGradient = false;
-  int64_t groupSize = 0;       ///< interleaved: micro-batches that run through one chunk before the next; 0: ranks
-  bool expertOverlap = false;  ///< a forward runs merged with the backward before it: one more warm-up step
+  int64_t groupSize = 0;      ///< interleaved: micro-batches that run through one chunk before the next; 0: ranks
+  bool expertOverlap = false; ///< a forward runs merged with the backward before it: one more warm-up step
 
   Placement place() const { return {placement, ranks, chunks}; }
   int64_t stages() const { return ranks * chunks; }

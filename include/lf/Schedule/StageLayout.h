@@ -31,8 +31,8 @@ struct LayoutRequest {
   int64_t pp = 1;
   int64_t layers = 0;
   int64_t mtp = 0;
-  int64_t chunks = 0;         ///< chunks on a rank that the schedule asks for; 0: stages / pp
-  bool overlapP2p = true;     ///< off: more than one chunk needs pp > 2
+  int64_t chunks = 0;     ///< chunks on a rank that the schedule asks for; 0: stages / pp
+  bool overlapP2p = true; ///< off: more than one chunk needs pp > 2
   PlacementKind placement = PlacementKind::roundRobin;
   std::string place = "--pipeline-model-parallel-layout"; ///< named in messages
 };

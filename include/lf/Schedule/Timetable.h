@@ -13,9 +13,10 @@ namespace lf {
 
 /// Seconds, or any one unit. Index by stage.
 struct ScheduleCosts {
-  std::vector<std::array<double, 3>> pass; ///< [stage][F, B, W]; without split weight gradients B holds W and W is not read
-  std::vector<double> forwardTransfer;     ///< [stage] activations from the stage before; not read for stage 0
-  std::vector<double> backwardTransfer;    ///< [stage] gradients from the stage after; not read for the last stage
+  std::vector<std::array<double, 3>>
+      pass;                            ///< [stage][F, B, W]; without split weight gradients B holds W and W is not read
+  std::vector<double> forwardTransfer; ///< [stage] activations from the stage before; not read for stage 0
+  std::vector<double> backwardTransfer; ///< [stage] gradients from the stage after; not read for the last stage
 };
 
 /// All stages alike. `backward` is the gradient of the inputs alone if the problem splits W off, else all of it.
@@ -42,8 +43,8 @@ struct Timetable {
 Timetable timetable(const SchedulingProblem &, const Programs &, const ScheduleCosts &);
 
 /// One row a rank, time to the right, `unit` a column (0: the shortest duration). An action is "F3" ("F3.1" on chunk 1,
-/// when there is more than one) and "-" while it lasts, "." is idle. At most `columns` columns; a last line says what was
-/// cut off. Times are rounded to columns.
+/// when there is more than one) and "-" while it lasts, "." is idle. At most `columns` columns; a last line says what
+/// was cut off. Times are rounded to columns.
 std::string printTimetable(const SchedulingProblem &, const Programs &, const Timetable &, double unit = 0,
                            int64_t columns = 400);
 

@@ -19,15 +19,16 @@
 namespace lf {
 
 struct ScheduleFault {
-  std::string rule;   ///< "S1" .. "S6"
+  std::string rule; ///< "S1" .. "S6"
   int64_t rank = 0;
-  int64_t index = -1; ///< of the action (verifySchedule) or event (verifyMessages) in the rank's list; -1: none is there
+  int64_t index =
+      -1; ///< of the action (verifySchedule) or event (verifyMessages) in the rank's list; -1: none is there
   std::string message; ///< names rank and index too
 };
 
 struct Verification {
-  std::vector<ScheduleFault> faults;                ///< empty: the programs are right
-  std::vector<int64_t> peakLive;                    ///< of each rank: most saved bundles alive at once, all chunks
+  std::vector<ScheduleFault> faults;                 ///< empty: the programs are right
+  std::vector<int64_t> peakLive;                     ///< of each rank: most saved bundles alive at once, all chunks
   std::vector<std::vector<int64_t>> peakLiveOfChunk; ///< the same of [rank][chunk]: slots that a memory plan needs
   bool ok() const { return faults.empty(); }
 };

@@ -89,7 +89,7 @@ TEST(Algorithms, aGroupAboveTheRanksNeedsItsSurplusBuffered) {
 }
 
 TEST(Algorithms, theSurplusIsReached) {
-  PipelineSchedule s = buildSchedule(ScheduleKind::interleaved, {2, 2, 10, 5});
+  PipelineSchedule s = buildSchedule(ScheduleKind::interleaved, {4, 2, 14, 7});
   EXPECT_EQ(s.buffers, 4);
   EXPECT_EQ(buffersNeeded(s.problem, s.programs), 4);
 }
@@ -113,8 +113,10 @@ TEST(Algorithms, oneForwardOneBackwardWithChunksIsInterleaved) {
 }
 
 TEST(Algorithms, refusals) {
-  expectIn(refusal(ScheduleKind::zeroBubbleH1, {2, 2, 4}), "expected 1 chunk on a rank (--vpp) for --pipeline-schedule zb-h1, got 2");
-  expectIn(refusal(ScheduleKind::zeroBubbleV, {2, 1, 4}), "expected 2 chunks on a rank (--vpp) for --pipeline-schedule zb-v, got 1");
+  expectIn(refusal(ScheduleKind::zeroBubbleH1, {2, 2, 4}),
+           "expected 1 chunk on a rank (--vpp) for --pipeline-schedule zb-h1, got 2");
+  expectIn(refusal(ScheduleKind::zeroBubbleV, {2, 1, 4}),
+           "expected 2 chunks on a rank (--vpp) for --pipeline-schedule zb-v, got 1");
   expectIn(refusal(ScheduleKind::zeroBubbleV, {1, 2, 4}), "above 1 for --pipeline-schedule zb-v, got 1");
   expectIn(refusal(ScheduleKind::interleaved, {2, 1, 4}), "with one chunk use --pipeline-schedule 1f1b");
   expectIn(refusal(ScheduleKind::gpipe, {0, 1, 4}), "a pipeline size (--pp) of at least 1, got 0");

@@ -87,7 +87,8 @@ TEST(DefaultSplit, refusalsShowTheArithmetic) {
   request = split(6, 2); // both given, nothing between: Megatron would drop a layer
   request.firstLayers = 2;
   request.lastLayers = 3;
-  expectIn(refusal(request), "expected 0 layers left for the ranks between, got 6 layers - 2 on the first rank - 3 on the last = 1");
+  expectIn(refusal(request),
+           "expected 0 layers left for the ranks between, got 6 layers - 2 on the first rank - 3 on the last = 1");
   request.pp = 1;
   expectIn(refusal(request), "alone with a pipeline size (--pp) of 1, got both");
   request.pp = 3;

@@ -81,9 +81,13 @@ private:
 
 /// Mostly layout characters, sometimes whole pieces, seldom any byte. Counts are small, or far beyond the limit.
 inline std::string randomLayout(std::mt19937_64 &random) {
-  static const char *pieces[] = {"E",  "t",   "m",    "L",     "|",    "*2",  "*3",   "(",  ")",    ")*2", "tt|", "Ett",
-                                 ",",  " ",   "*",    "t*4",   "(t|)*3", "*0", "*1",   "7",  "ttL", "|L",  "mL",  "x",
-                                 "*99999999999999999999", "(tt|)*2", "\n", "E|", "t", "t|t", "*12"};
+  static const char *pieces[] = {"E",       "t",      "m",  "L",  "|",
+                                 "*2",      "*3",     "(",  ")",  ")*2",
+                                 "tt|",     "Ett",    ",",  " ",  "*",
+                                 "t*4",     "(t|)*3", "*0", "*1", "7",
+                                 "ttL",     "|L",     "mL", "x",  "*99999999999999999999",
+                                 "(tt|)*2", "\n",     "E|", "t",  "t|t",
+                                 "*12"};
   std::string text = random() % 4 ? "E" : "";
   for (size_t n = random() % 14; n > 0; --n)
     text += random() % 200 ? std::string(pieces[random() % std::size(pieces)])
@@ -99,9 +103,8 @@ inline std::string checkLayoutProperties(const std::string &text, std::mt19937_6
   } catch (const Error &error) {
     std::string message = error.what();
     size_t caret = message.rfind('\n');
-    if (error.code != Exit::usage || message.find(", column ") == std::string::npos ||
-        caret == std::string::npos || message.find_first_not_of(' ', caret + 1) != message.size() - 1 ||
-        message.back() != '^')
+    if (error.code != Exit::usage || message.find(", column ") == std::string::npos || caret == std::string::npos ||
+        message.find_first_not_of(' ', caret + 1) != message.size() - 1 || message.back() != '^')
       return "a refusal names the column and ends with a caret";
   }
   std::optional<std::string> naive = NaiveLayout(text).expand();

@@ -45,9 +45,10 @@ TEST(LayoutString, columnsPointIntoTheSource) {
 }
 
 TEST(LayoutString, caretStandsUnderTheColumn) {
-  EXPECT_EQ(refusal("Et*0tt|ttL"), "--layout, column 4: expected a count of at least 1, got 0; to drop an item, leave it out\n"
-                                   "  Et*0tt|ttL\n"
-                                   "     ^");
+  EXPECT_EQ(refusal("Et*0tt|ttL"),
+            "--layout, column 4: expected a count of at least 1, got 0; to drop an item, leave it out\n"
+            "  Et*0tt|ttL\n"
+            "     ^");
   EXPECT_EQ(refusal("Et|\nx"), "--layout, column 5: expected one of E t m L | ( ) * or a digit after '*', got 'x'\n"
                                "  Et| x\n"
                                "      ^");
@@ -105,12 +106,16 @@ TEST(LayoutString, hugeExpansionsAreRefusedBeforeTheyAreMade) {
   EXPECT_NE(refusal(std::string(2'000'000, '(')).find("expected ')' for this '('"), std::string::npos);
   EXPECT_NE(refusal(std::string(20'000'000, 't')).find("at most 16000000 characters, got 20000000"), std::string::npos);
   // closing a group of one copy costs nothing, whatever it holds
-  EXPECT_EQ(parseLayout(std::string(500'000, '(') + "t*1000000" + [] {
-              std::string closes;
-              for (int i = 0; i < 500'000; ++i)
-                closes += ")*1";
-              return closes;
-            }()).stages.front().size(), 1'000'000u);
+  EXPECT_EQ(parseLayout(std::string(500'000, '(') + "t*1000000" +
+                        [] {
+                          std::string closes;
+                          for (int i = 0; i < 500'000; ++i)
+                            closes += ")*1";
+                          return closes;
+                        }())
+                .stages.front()
+                .size(),
+            1'000'000u);
 }
 
 TEST(LayoutString, printsTheCanonicalString) {

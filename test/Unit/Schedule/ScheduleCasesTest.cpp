@@ -1,6 +1,7 @@
 //===- ScheduleCasesTest.cpp - 1F1B and interleaved 1F1B, case by case ----===//
 //
-// Every case of pp_schedule_cases.json: order (and with it the warm-up), peak of live bundles, makespan, or the refusal.
+// Every case of pp_schedule_cases.json: order (and with it the warm-up), peak of live bundles, makespan, or the
+// refusal.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/Algorithms.h"
@@ -42,7 +43,9 @@ TEST(ScheduleCases, sharedCases) {
   ASSERT_GT(cases.size(), 20u);
   for (const json &c : cases) {
     SCOPED_TRACE(c.at("id").get<std::string>());
-    auto number = [&](const char *name, int64_t unset) { return c.at(name).is_null() ? unset : c.at(name).get<int64_t>(); };
+    auto number = [&](const char *name, int64_t unset) {
+      return c.at(name).is_null() ? unset : c.at(name).get<int64_t>();
+    };
     ScheduleRequest request{c.at("pp"), number("vpp", 1), c.at("microbatches"), number("microbatch_group_size", 0),
                             c.at("overlap_moe_ep_comm")};
     if (c.contains("error")) {
@@ -69,7 +72,8 @@ TEST(ScheduleCases, sharedCases) {
 
 TEST(ScheduleCases, refusalsShowTheArithmetic) {
   EXPECT_EQ(refusal(ScheduleKind::interleaved, {4, 2, 2, 0, false}),
-            "expected a micro-batch group (--microbatch-group-size-per-virtual-pipeline-stage, default --pp) from 4 (pipeline "
+            "expected a micro-batch group (--microbatch-group-size-per-virtual-pipeline-stage, default --pp) from 4 "
+            "(pipeline "
             "size) to 2 (micro-batches), got 4; the interleaved schedule needs at least --pp micro-batches: raise "
             "--global-batch-size");
 }

@@ -48,7 +48,8 @@ std::string wording(const std::string &because) {
   static const std::map<std::string, std::string> words = {
       {"count of m is not mtp_num_layers", "m, one for each of the model's MTP layers"},
       {"count of t is not num_layers", "t, one for each of the model's decoder layers"},
-      {"virtual stages without overlapped p2p need pp > 2", "of at least 3 for 2 stages on a rank without overlapped p2p"},
+      {"virtual stages without overlapped p2p need pp > 2",
+       "of at least 3 for 2 stages on a rank without overlapped p2p"},
       {"E must begin the first stage and L end the last", "stage, got "},
       {"exactly one E and one L", "expected exactly one "},
       {"m in two stages", "expected all m in one stage"},
@@ -66,8 +67,8 @@ TEST(StageLayout, sharedCases) {
   ASSERT_GT(cases.size(), 40u);
   for (const json &c : cases) {
     SCOPED_TRACE(c.at("id").get<std::string>() + " " + c.at("layout").get<std::string>());
-    LayoutRequest request = requestOf(c.at("pp"), c.at("num_layers"),
-                                      c.at("mtp_layers").is_null() ? 0 : c.at("mtp_layers").get<int64_t>());
+    LayoutRequest request =
+        requestOf(c.at("pp"), c.at("num_layers"), c.at("mtp_layers").is_null() ? 0 : c.at("mtp_layers").get<int64_t>());
     request.overlapP2p = c.at("overlap_p2p");
     const json &ours = c.at("lf");
     if (!ours.at("accept")) {
@@ -82,8 +83,9 @@ TEST(StageLayout, sharedCases) {
     for (const PipelineStage &stage : layout.stages) {
       std::string rank = "pp" + std::to_string(stage.pp);
       EXPECT_EQ(stage.items, ours.at("stages").at(rank).at(stage.chunk).get<std::string>());
-      if (c.contains("decoder_layer_ids")) // not where the reference refuses and we do not
+      if (c.contains("decoder_layer_ids")) { // not where the reference refuses and we do not
         EXPECT_EQ(json(stage.layers), c.at("decoder_layer_ids").at(rank).at(stage.chunk));
+      }
       EXPECT_EQ(static_cast<int64_t>(ours.at("stages").at(rank).size()), layout.placement.chunks);
     }
   }
@@ -91,15 +93,17 @@ TEST(StageLayout, sharedCases) {
 
 TEST(StageLayout, messageHasBothNumbersAColumnAndAProposal) {
   Refusal got = refusal("Ett|tL", requestOf(2, 4));
-  EXPECT_EQ(got.message, "--layout, column 5: expected 4 t, one for each of the model's decoder layers (num_hidden_layers), "
-                         "got 3; 1 missing\n  Ett|tL\n      ^");
+  EXPECT_EQ(got.message,
+            "--layout, column 5: expected 4 t, one for each of the model's decoder layers (num_hidden_layers), "
+            "got 3; 1 missing\n  Ett|tL\n      ^");
   EXPECT_EQ(got.notes, std::vector<std::string>{"the nearest legal layout is \"Ett|ttL\""});
 }
 
 TEST(StageLayout, stagesThatDoNotDivideShowTheDivision) {
   Refusal got = refusal("Et*3|(tt|)*29,m|L", requestOf(6, 61, 1));
-  EXPECT_EQ(got.message, "--layout: expected a number of stages divisible by the pipeline size (--pp), got 32 stages / 6 = 5 "
-                         "remainder 2; add 4 or remove 2");
+  EXPECT_EQ(got.message,
+            "--layout: expected a number of stages divisible by the pipeline size (--pp), got 32 stages / 6 = 5 "
+            "remainder 2; add 4 or remove 2");
   ASSERT_EQ(got.notes.size(), 1u);
 }
 
@@ -107,12 +111,12 @@ TEST(StageLayout, proposalsChangeOnlyWhatIsWrong) {
   auto propose = [](const std::string &text, const LayoutRequest &request) {
     return proposeLayout(parseLayout(text).stages, request);
   };
-  EXPECT_EQ(propose("Ett|tttt|ttL", requestOf(3, 7)), "Ett|t*3|ttL");       // one t too many: from the largest
-  EXPECT_EQ(propose("tEt|ttL", requestOf(2, 4)), "Ett|ttL");               // E to the front
-  EXPECT_EQ(propose("Ettt|tttL|", requestOf(3, 6)), "Et*3|t*3|L");         // L to the end
-  EXPECT_EQ(propose("Ett|ttm|mL", requestOf(3, 4, 2)), "Ett|tt|mmL");      // m to one stage
-  EXPECT_EQ(propose("Ett|tt|m|L", requestOf(4, 5, 1)), "Et*3|tt|m|L");     // m stays alone
-  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(2, 6)), "Et|t|tt|ttL");        // 3 stages: 4 rather than 2
+  EXPECT_EQ(propose("Ett|tttt|ttL", requestOf(3, 7)), "Ett|t*3|ttL");  // one t too many: from the largest
+  EXPECT_EQ(propose("tEt|ttL", requestOf(2, 4)), "Ett|ttL");           // E to the front
+  EXPECT_EQ(propose("Ettt|tttL|", requestOf(3, 6)), "Et*3|t*3|L");     // L to the end
+  EXPECT_EQ(propose("Ett|ttm|mL", requestOf(3, 4, 2)), "Ett|tt|mmL");  // m to one stage
+  EXPECT_EQ(propose("Ett|tt|m|L", requestOf(4, 5, 1)), "Et*3|tt|m|L"); // m stays alone
+  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(2, 6)), "Et|t|tt|ttL");    // 3 stages: 4 rather than 2
   EXPECT_EQ(propose("Ett|tt|tt|ttL", requestOf(1, 8)), "Et*8L");
   EXPECT_EQ(propose("EL", requestOf(1, 0)), "");
 }

@@ -38,14 +38,18 @@ TEST(Timetable, interleavingDividesTheBubble) {
   // v chunks of a v-th of the time: (p - 1) (F + B) / v
   for (int64_t p : {2, 4, 8})
     for (int64_t v : {2, 4})
-      EXPECT_DOUBLE_EQ(timed(ScheduleKind::interleaved, {p, v, 2 * p}, 1.0 / v, 2.0 / v).times.bubble(0), (p - 1) * 3.0 / v);
+      for (int64_t m : {p, 2 * p, 3 * p}) {
+        Timed t = timed(ScheduleKind::interleaved, {p, v, m}, 1.0 / v, 2.0 / v);
+        EXPECT_DOUBLE_EQ(t.times.bubble(0), (p - 1) * 3.0 / v) << p << " " << v << " " << m;
+      }
 }
 
 TEST(Timetable, bubbleOfZeroBubbleH1) {
   // the whole backward is 2 F: half of it for the inputs, half for the weights
   for (int64_t p : {1, 2, 3, 4, 8})
     for (int64_t m : {p, 2 * p, 3 * p + 1})
-      for (auto [f, b, w] : {std::array{1.0, 1.0, 1.0}, std::array{2.0, 2.0, 1.0}, std::array{3.0, 3.0, 2.0}}) {
+      for (auto [f, b, w] : {std::array{1.0, 1.0, 1.0}, std::array{2.0, 2.0, 1.0}, std::array{3.0, 3.0, 2.0},
+                             std::array{3.0, 4.0, 2.0}}) {
         Timed t = timed(ScheduleKind::zeroBubbleH1, {p, 1, m}, f, b, w);
         EXPECT_DOUBLE_EQ(t.times.bubble(0), (p - 1) * (f + b - w)) << p << " " << m << " " << f << b << w;
       }
@@ -70,7 +74,8 @@ TEST(Timetable, transfersDelayTheNeighbour) {
   Timed t = timed(ScheduleKind::gpipe, {3, 1, 1}, 1, 2, 0, 0.25);
   EXPECT_DOUBLE_EQ(t.times.makespan, 3 * 3 + 4 * 0.25);
   // no transfer where the V turns; both ranks run the W of chunk 1 before the B of chunk 0
-  EXPECT_DOUBLE_EQ(timed(ScheduleKind::zeroBubbleV, {2, 2, 1}, 1, 1, 1, 0.25).times.makespan, 4 + 4 + 2 + 1 + 4 * 0.25 - 1);
+  EXPECT_DOUBLE_EQ(timed(ScheduleKind::zeroBubbleV, {2, 2, 1}, 1, 1, 1, 0.25).times.makespan,
+                   4 + 4 + 2 + 1 + 4 * 0.25 - 1);
 }
 
 TEST(Timetable, stagesOfTheirOwnCost) {
@@ -95,9 +100,9 @@ TEST(Timetable, printsRowsOfRanks) {
             "rank 1 | .  F0 F1 .  .  B0 -  F2 B1 -  F3 B2 -  .  B3 -  .  .\n"
             "rank 2 | .  .  F0 B0 -  F1 B1 -  F2 B2 -  F3 B3 -  .  .  .  .\n");
   EXPECT_EQ(printTimetable(t.schedule.problem, t.schedule.programs, t.times, 0, 4), "rank 0 | F0 F1 F2 .\n"
-                                                                                   "rank 1 | .  F0 F1 .\n"
-                                                                                   "rank 2 | .  .  F0 B0\n"
-                                                                                   "(14 more columns)\n");
+                                                                                    "rank 1 | .  F0 F1 .\n"
+                                                                                    "rank 2 | .  .  F0 B0\n"
+                                                                                    "(14 more columns)\n");
 }
 
 TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {

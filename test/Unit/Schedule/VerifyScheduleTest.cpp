@@ -134,18 +134,21 @@ TEST(VerifySchedule, messagesNameRankAndAction) {
   EXPECT_EQ(firstFault(s.problem, programs), "rank 1: expected B mb 1 chunk 0 to run once, got no such action");
   programs = s.programs;
   programs[0].push_back({Pass::B, 1, 0});
-  EXPECT_EQ(firstFault(s.problem, programs), "rank 0, action 4: expected B mb 1 chunk 0 to run once, got it at action 3 too");
+  EXPECT_EQ(firstFault(s.problem, programs),
+            "rank 0, action 4: expected B mb 1 chunk 0 to run once, got it at action 3 too");
   programs = s.programs;
   programs[0].push_back({Pass::W, 0, 0});
-  EXPECT_EQ(firstFault(s.problem, programs), "rank 0, action 4: expected pass F or B, a micro-batch below 2 and a chunk below 1, "
-                                             "got W mb 0 chunk 0");
+  EXPECT_EQ(firstFault(s.problem, programs),
+            "rank 0, action 4: expected pass F or B, a micro-batch below 2 and a chunk below 1, "
+            "got W mb 0 chunk 0");
   programs = s.programs;
   std::swap(programs[1][0], programs[1][1]);
   EXPECT_EQ(firstFault(s.problem, programs), "rank 1, action 0: expected F mb 0 chunk 0 before B mb 0 chunk 0");
   programs = s.programs;
   std::swap(programs[0][0], programs[0][1]);
-  EXPECT_EQ(firstFault(s.problem, programs), "rank 0, action 1: expected micro-batches of one pass and chunk to ascend, got F mb 0 "
-                                             "chunk 0 after mb 1");
+  EXPECT_EQ(firstFault(s.problem, programs),
+            "rank 0, action 1: expected micro-batches of one pass and chunk to ascend, got F mb 0 "
+            "chunk 0 after mb 1");
   programs.pop_back();
   EXPECT_EQ(firstFault(s.problem, programs), "expected 2 programs, one a rank, got 1");
 }
@@ -171,14 +174,15 @@ TEST(VerifySchedule, cyclicWaitIsNamedWholly) {
   EXPECT_EQ(got.faults[0].rule, "S6");
   EXPECT_EQ(got.faults[0].index, 1);
   EXPECT_EQ(got.faults[0].message,
-            "rank 0, action 1 (event 2): cyclic wait with 1 buffers a channel: rank 0 event 2 (receive for B mb 0 chunk 0 from "
+            "rank 0, action 1 (event 2): cyclic wait (buffers a channel: 1): rank 0 event 2 (receive for B mb 0 "
+            "chunk 0 from "
             "rank 1) waits for rank 1 event 2 (receive for F mb 1 chunk 0 from rank 0) waits for rank 0");
   EXPECT_EQ(buffersNeeded(problem, programs), 0); // no buffer helps
 }
 
 TEST(VerifySchedule, buffersAreCounted) {
-  // rank 0 sends three forwards before it takes a gradient; rank 1 returns one gradient a forward: with k buffers rank 0 may
-  // be k sends ahead, and rank 1 k gradients
+  // rank 0 sends three forwards before it takes a gradient; rank 1 returns one gradient a forward: with k buffers rank
+  // 0 may be k sends ahead, and rank 1 k gradients
   SchedulingProblem problem;
   problem.ranks = 3;
   problem.microBatches = 6;
