@@ -1,0 +1,226 @@
+//===- AnalyzePlan.cpp - What the IR says a plan costs -----------*- C++ -*-===//
+//
+// Profiles of the bodies, multiplied by how often the stages and programs run them.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Analysis/AnalyzePlan.h"
+#include "Profiles.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace mlir::lf;
+
+double mlir::lf::flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch) {
+  double total = 0;
+  auto add = [&](StringRef owner, int64_t times) {
+    for (StringRef pass : {".fwd", ".bwd"})
+      if (auto function = training.lookupSymbol<func::FuncOp>((owner + pass).str()))
+        total += static_cast<double>(times) * static_cast<double>(costOf(function).flops);
+  };
+  for (ChainOp chain : training.getOps<ChainOp>()) {
+    add(chain.getEmbed(), 1);
+    for (auto [layer, count] : llvm::zip(chain.getLayers().getAsRange<FlatSymbolRefAttr>(), chain.getCounts()))
+      add(layer.getValue(), count);
+    add(chain.getHead(), 1);
+  }
+  return total / static_cast<double>(tokensOfMicroBatch);
+}
+
+namespace {
+
+struct Analyzer {
+  ModuleOp module;
+  ::lf::PlanReport &report;
+  MeshOp mesh = MeshOp::find(module);
+  int64_t width = 4; ///< bytes of a real
+
+  std::map<std::string, ::lf::LayerProfile> profiles{};
+  std::map<std::string, int64_t> stageOfSymbol{};
+  /// (owner, name) -> layers with it, of each pipeline rank; second: a copy of a parameter that another rank owns.
+  using Owned = std::map<std::pair<std::string, std::string>, std::pair<int64_t, bool>>;
+  std::vector<Owned> owned{};
+
+  const ::lf::LayerProfile &profile(StringRef owner) {
+    auto [it, fresh] = profiles.try_emplace(owner.str());
+    if (fresh) {
+      it->second = profileOf(module, mesh, owner);
+      report.profiles.push_back(it->second);
+    }
+    return it->second;
+  }
+
+  /// Calls f(owner, times, first layer or -1) for each run of bodies of a stage, in order.
+  void forEachRun(StageOp stage, llvm::function_ref<void(StringRef, int64_t, int64_t)> f) {
+    if (stage.getEmbed())
+      f("embed", 1, -1);
+    int64_t first = stage.getFirst();
+    for (auto [layer, count] : llvm::zip(stage.getLayers().getAsRange<FlatSymbolRefAttr>(), stage.getCounts())) {
+      f(layer.getValue(), count, first);
+      first += count;
+    }
+    if (stage.getHead())
+      f("head", 1, -1);
+  }
+
+  void stages();
+  void parameters();
+  void programs();
+  void traffic(ProgramOp program, ::lf::PipelineRankReport &rank);
+  void gradients(::lf::PipelineRankReport &rank);
+};
+
+void Analyzer::stages() {
+  for (StageOp stage : module.getOps<StageOp>()) {
+    ::lf::StageReport s;
+    s.stage = static_cast<int64_t>(report.stages.size());
+    s.pp = stage.getPp();
+    s.chunk = stage.getChunk();
+    stageOfSymbol[stage.getSymName().str()] = s.stage;
+    forEachRun(stage, [&](StringRef owner, int64_t times, int64_t first) {
+      const ::lf::LayerProfile &p = profile(owner);
+      s.items.insert(s.items.end(), static_cast<size_t>(times), first >= 0 ? "t" : owner == "embed" ? "E" : "L");
+      for (int64_t layer = first; first >= 0 && layer < first + times; ++layer)
+        s.layers.push_back(layer);
+      s.parameters += times * p.parameters;
+      s.forwardFlops += times * p.forwardFlops;
+      s.backwardFlops += times * p.backwardFlops;
+    });
+    report.stages.push_back(std::move(s));
+  }
+}
+
+/// Which parameters lie on which pipeline rank. A parameter of another owner that a body uses (the tied embedding) is a
+/// copy unless its owner is on the same rank.
+void Analyzer::parameters() {
+  owned.resize(report.ranks.size());
+  std::map<std::string, std::set<std::pair<std::string, std::string>>> uses;
+  for (auto function : module.getOps<func::FuncOp>())
+    function.walk([&](ParamOp param) {
+      std::string owner = ownerOf(function).str();
+      uses[owner].emplace(param.getOwner().value_or(owner).str(), param.getName().str());
+    });
+  for (bool copies : {false, true})
+    for (StageOp stage : module.getOps<StageOp>())
+      forEachRun(stage, [&](StringRef owner, int64_t times, int64_t) {
+        for (const auto &parameter : uses[owner.str()]) {
+          Owned &here = owned[stage.getPp()];
+          if ((parameter.first != owner) != copies)
+            continue;
+          if (!copies)
+            here[parameter].first += times;
+          else
+            here.try_emplace(parameter, 1, true);
+        }
+      });
+  for (::lf::PipelineRankReport &rank : report.ranks)
+    for (const auto &[parameter, layers] : owned[rank.pp])
+      rank.parameters += layers.first * localElements(DeclareOp::find(module, parameter.first, parameter.second), mesh);
+}
+
+/// sync_grads: one all-reduce for each set of parameters that share the axes of their unfinished sum, their split, decay
+/// and being a copy, as they lie together; then the tied embedding's exchange between two pipeline ranks.
+void Analyzer::gradients(::lf::PipelineRankReport &rank) {
+  ::lf::Mesh sizes = mesh.getMesh();
+  auto real = [&](::lf::Axes axes) {
+    std::erase_if(axes, [&](const std::string &axis) { return sizes.size(axis) == 1; });
+    std::sort(axes.begin(), axes.end());
+    return axes;
+  };
+  std::map<std::tuple<::lf::Axes, ::lf::Axes, bool, bool>, int64_t> regions;
+  bool tied = false;
+  int64_t tiedElements = 0;
+  for (const auto &[parameter, layers] : owned[rank.pp]) {
+    DeclareOp declaration = DeclareOp::find(module, parameter.first, parameter.second);
+    int64_t elements = localElements(declaration, mesh);
+    auto shared = [&](const Owned &other) { return other.contains(parameter); };
+    if (llvm::count_if(owned, shared) > 1 && llvm::any_of(owned, [&](const Owned &other) {
+          return shared(other) && other.at(parameter).second;
+        })) {
+      tied = true;
+      tiedElements += elements;
+    }
+    if (!declaration.getGradient())
+      continue;
+    ::lf::Layout layout = declaration.getGradient()->getLayout();
+    ::lf::Axes partial = real({layout.partial.begin(), layout.partial.end()}), split;
+    for (const ::lf::Axes &dim : layout.dims)
+      split.insert(split.end(), dim.begin(), dim.end());
+    regions[{partial, real(split), declaration.getDecay(), layers.second}] += layers.first * elements;
+  }
+  for (const auto &[key, elements] : regions) {
+    const ::lf::Axes &partial = std::get<0>(key);
+    int64_t n = sizes.size(partial);
+    if (n > 1)
+      ::lf::addTraffic(rank.traffic, {groupName(mesh, partial), "all_reduce", 1, 2 * (n - 1) * elements * width / n});
+  }
+  if (tied)
+    ::lf::addTraffic(rank.traffic, {"pp", "send", 1, tiedElements * width});
+}
+
+void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
+  for (Operation &line : program.getBody().front()) {
+    if (auto run = dyn_cast<RunOp>(line)) {
+      bool forward = run.getPass() == "forward";
+      forEachRun(module.lookupSymbol<StageOp>(run.getStage()), [&](StringRef owner, int64_t times, int64_t) {
+        const ::lf::LayerProfile &p = profile(owner);
+        addTraffic(rank.traffic, forward ? p.forward : p.backward, times);
+      });
+    } else if (auto send = dyn_cast<SendOp>(line)) {
+      // Between stages travels the residual stream, or its cotangent: the input of any layer or of the head.
+      if (auto head = module.lookupSymbol<func::FuncOp>("head.fwd"))
+        ::lf::addTraffic(rank.traffic, {"pp", "send", 1, bytesOf(head.getArgumentTypes().front())});
+    } else if (isa<SyncGradsOp>(line)) {
+      gradients(rank);
+    } else if (isa<OptimizerStepOp>(line)) {
+      // Loss, count, square sum and the wish to stop, in float64.
+      int64_t n = mesh.getMesh().world();
+      if (n > 1)
+        ::lf::addTraffic(rank.traffic, {"world", "all_reduce", 1, 2 * (n - 1) * 32 / n});
+    }
+  }
+}
+
+void Analyzer::programs() {
+  int64_t pp = report.plan.pp;
+  report.problem.ranks = pp;
+  report.problem.chunks = pp ? static_cast<int64_t>(report.stages.size()) / pp : 1;
+  report.problem.microBatches = report.plan.microBatches();
+  report.programs.resize(report.ranks.size());
+  for (ProgramOp program : module.getOps<ProgramOp>()) {
+    ::lf::PipelineRankReport &rank = report.ranks[program.getPp()];
+    int64_t alive = 0;
+    for (Operation &line : program.getBody().front())
+      if (auto run = dyn_cast<RunOp>(line)) {
+        bool forward = run.getPass() == "forward";
+        const ::lf::StageReport &stage = report.stages[stageOfSymbol.at(run.getStage().str())];
+        report.programs[program.getPp()].push_back({forward ? ::lf::Pass::F : ::lf::Pass::B,
+                                                    static_cast<int64_t>(run.getMicroBatch()), stage.chunk});
+        alive += forward ? 1 : -1;
+        rank.inFlight = std::max(rank.inFlight, alive);
+      }
+    traffic(program, rank);
+  }
+}
+
+} // namespace
+
+::lf::PlanReport mlir::lf::analyzePrograms(ModuleOp scheduled, const ::lf::ModelConfig &model,
+                                           const ::lf::ParallelPlan &plan) {
+  ::lf::PlanReport report;
+  report.model = model;
+  report.plan = plan;
+  int64_t ranks = plan.world() / plan.pp;
+  for (int64_t pp = 0; pp < plan.pp; ++pp) {
+    report.ranks.emplace_back();
+    report.ranks.back().pp = pp;
+    report.ranks.back().firstRank = pp * ranks;
+    report.ranks.back().ranks = ranks;
+  }
+  Analyzer analyzer{scheduled, report};
+  analyzer.width = plan.dtype == ::lf::Dtype::f64 ? 8 : plan.dtype == ::lf::Dtype::f32 ? 4 : 2;
+  analyzer.stages();
+  analyzer.parameters();
+  analyzer.programs();
+  return report;
+}
