@@ -144,4 +144,32 @@ TEST_F(ArgumentsTest, UnknownModelFieldsCanBeIgnored) {
             "totally_new_field another");
 }
 
+/// Every flag that the interface names is known: refused or accepted, but never unknown, and never a crash.
+TEST_F(ArgumentsTest, EveryFlagOfTheInterfaceIsKnown) {
+  const std::vector<std::string> names = {
+      "target", "emit", "dry-run", "report", "plan-trace", "plan", "plan-out", "stop-after", "dump-phases-to",
+      "memory-budget", "tensor-model-parallel-size", "tp", "pipeline-model-parallel-size", "pp",
+      "context-parallel-size", "cp", "expert-model-parallel-size", "ep", "expert-tensor-parallel-size", "etp",
+      "data-parallel-size", "dp", "world-size", "sequence-parallel", "tp-comm-overlap",
+      "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank", "vpp",
+      "pipeline-model-parallel-layout", "layout", "microbatch-group-size-per-virtual-pipeline-stage",
+      "microbatch-group-size-per-vp-stage", "no-overlap-p2p-communication", "decoder-first-pipeline-num-layers",
+      "decoder-last-pipeline-num-layers", "account-for-embedding-in-pipeline-split",
+      "account-for-loss-in-pipeline-split", "pipeline-schedule", "cp-comm-type",
+      "hierarchical-context-parallel-sizes", "moe-token-dispatcher-type", "moe-enable-deepep", "moe-deepep-num-sms",
+      "moe-permute-fusion", "overlap-moe-expert-parallel-comm", "delay-wgrad-compute", "moe-expert-capacity-factor",
+      "moe-pad-expert-input-to-capacity", "moe-token-drop-policy", "moe-router-load-balancing-type",
+      "moe-aux-loss-coeff", "moe-z-loss-coeff", "moe-router-bias-update-rate", "data-parallel-sharding-strategy",
+      "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather", "ddp-bucket-size",
+      "recompute-granularity", "recompute-method", "recompute-num-layers", "recompute-modules",
+      "fine-grained-activation-offloading", "offload-modules", "offload-tensors", "min-offloaded-tensor-size",
+      "optimizer-cpu-offload", "optimizer-offload-fraction", "overlap-cpu-optimizer-d2h-h2d",
+      "cross-entropy-loss-fusion", "cross-entropy-fusion-impl", "cross-entropy-chunking", "mtp-num-layers",
+      "mtp-loss-scaling-factor", "deterministic-mode", "seq-length", "micro-batch-size", "global-batch-size", "fp32",
+      "bf16", "fp64", "hidden-dropout", "attention-dropout", "make-vocab-size-divisible-by"};
+  for (const std::string &name : names)
+    for (const char *value : {"", " 1", " x", "=", "=true", " -7 9"})
+      EXPECT_EQ(refusal("--" + name + value).find("unknown option"), std::string::npos) << name << value;
+}
+
 } // namespace

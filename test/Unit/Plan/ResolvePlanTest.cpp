@@ -85,7 +85,7 @@ TEST_F(ResolvePlanTest, LegalTensorParallelSizesOfRealModels) {
     for (int64_t tp = 1; tp <= 64; ++tp) {
       ParallelPlan p;
       p.tp = tp;
-      p.options["attention-dropout"] = "0";
+      p.options.emplace("attention-dropout", "0");
       bool legal = m.ffn % tp == 0, accepted = true;
       bool listed = false;
       for (const Json &size : entry["legal_tp"])
