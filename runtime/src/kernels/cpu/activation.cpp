@@ -9,53 +9,54 @@ using namespace lf::rt;
 namespace {
 
 template <class T> struct Silu {
-  static T value(T x) { return x * sigmoid(x); }
-  static T slope(T x) {
+  LF_INLINE static T value(T x) { return x * sigmoid(x); }
+  LF_INLINE static T slope(T x) {
     const T s = sigmoid(x);
     return s * (T(1) + x * (T(1) - s));
   }
 };
 
 template <class T> struct Gelu {
-  static T distribution(T x) { return T(0.5) * (T(1) + fast_erf(x * T(0.70710678118654752))); }
-  static T value(T x) { return x * distribution(x); }
-  static T slope(T x) { return distribution(x) + x * T(0.39894228040143268) * fast_exp(T(-0.5) * x * x); }
+  LF_INLINE static T distribution(T x) { return T(0.5) * (T(1) + fast_erf(x * T(0.70710678118654752))); }
+  LF_INLINE static T value(T x) { return x * distribution(x); }
+  LF_INLINE static T slope(T x) { return distribution(x) + x * T(0.39894228040143268) * fast_exp(T(-0.5) * x * x); }
 };
 
 /// 0.5 x (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), written as x sigmoid(2 u).
 template <class T> struct GeluTanh {
   static constexpr T twice = T(1.5957691216057308), cubic = T(0.044715);
-  static T value(T x) { return x * sigmoid(twice * (x + cubic * x * x * x)); }
-  static T slope(T x) {
+  LF_INLINE static T value(T x) { return x * sigmoid(twice * (x + cubic * x * x * x)); }
+  LF_INLINE static T slope(T x) {
     const T s = sigmoid(twice * (x + cubic * x * x * x));
     return s + x * s * (T(1) - s) * twice * (T(1) + T(3) * cubic * x * x);
   }
 };
 
 template <class T> struct Relu {
-  static T value(T x) { return x > T(0) ? x : T(0); }
-  static T slope(T x) { return x > T(0) ? T(1) : T(0); }
+  LF_INLINE static T value(T x) { return x > T(0) ? x : T(0); }
+  LF_INLINE static T slope(T x) { return x > T(0) ? T(1) : T(0); }
 };
 
-template <class F, class T> void activation(const T *__restrict x, T *__restrict y, int64_t count) {
+template <class F, class T> LF_INLINE void activation(const T *__restrict x, T *__restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     y[i] = F::value(x[i]);
 }
 
 template <class F, class T>
-void activation_grad(const T *__restrict x, const T *__restrict dy, T *__restrict dx, int64_t count) {
+LF_INLINE void activation_grad(const T *__restrict x, const T *__restrict dy, T *__restrict dx, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     dx[i] = dy[i] * F::slope(x[i]);
 }
 
-template <class F, class T> void glu(const T *__restrict gate, const T *__restrict up, T *__restrict y, int64_t count) {
+template <class F, class T>
+LF_INLINE void glu(const T *__restrict gate, const T *__restrict up, T *__restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     y[i] = F::value(gate[i]) * up[i];
 }
 
 template <class F, class T>
-void glu_grad(const T *__restrict gate, const T *__restrict up, const T *__restrict dy, T *__restrict dgate,
-              T *__restrict dup, int64_t count) {
+LF_INLINE void glu_grad(const T *__restrict gate, const T *__restrict up, const T *__restrict dy, T *__restrict dgate,
+                        T *__restrict dup, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     dgate[i] = dy[i] * up[i] * F::slope(gate[i]);
     dup[i] = dy[i] * F::value(gate[i]);
@@ -68,13 +69,13 @@ template <class Body> void with_function(lf_rank *c, const char *what, lf_activa
     using T = decltype(real);
     switch (kind) {
     case LF_SILU:
-      return body(real, Silu<T>{});
+      LF_INLINED return body(real, Silu<T>{});
     case LF_GELU:
-      return body(real, Gelu<T>{});
+      LF_INLINED return body(real, Gelu<T>{});
     case LF_GELU_TANH:
-      return body(real, GeluTanh<T>{});
+      LF_INLINED return body(real, GeluTanh<T>{});
     case LF_RELU:
-      return body(real, Relu<T>{});
+      LF_INLINED return body(real, Relu<T>{});
     }
     throw Failure{2, std::string("\"") + what + "\": expected an activation kind 0 to 3, got " +
                          std::to_string(static_cast<int>(kind))};

@@ -8,8 +8,8 @@ namespace lf::rt {
 namespace {
 
 template <class T>
-void update(T *__restrict p, const T *__restrict g, T *__restrict m, T *__restrict v, int64_t count,
-            const AdamwParameters &a) {
+LF_INLINE void update(T *__restrict p, const T *__restrict g, T *__restrict m, T *__restrict v, int64_t count,
+                      const AdamwParameters &a) {
   const double t = static_cast<double>(a.step);
   const T keep = static_cast<T>(1.0 - a.lr * a.weight_decay);
   const T rate = static_cast<T>(a.lr / (1.0 - std::pow(a.beta1, t)));

@@ -43,13 +43,14 @@ const PositionRange *key_ranges(const int32_t *pk, int64_t t) {
 }
 
 /// Scores of invisible keys become -infinity.
-template <class T> void hide(T *__restrict row, int32_t q, const int32_t *__restrict pk, int64_t keys, int64_t window) {
+template <class T>
+LF_INLINE void hide(T *__restrict row, int32_t q, const int32_t *__restrict pk, int64_t keys, int64_t window) {
   constexpr T hidden = -std::numeric_limits<T>::infinity();
   for (int64_t j = 0; j < keys; ++j)
     row[j] = visible(q, pk[j], window) ? row[j] : hidden;
 }
 
-template <class T> T row_maximum(const T *row, int64_t keys) {
+template <class T> LF_INLINE T row_maximum(const T *row, int64_t keys) {
   constexpr int64_t lanes = 16;
   T best[lanes];
   std::fill(best, best + lanes, -std::numeric_limits<T>::infinity());
@@ -63,7 +64,7 @@ template <class T> T row_maximum(const T *row, int64_t keys) {
 }
 
 /// row = e^(row - top); returns the sum.
-template <class T> T exponentials(T *row, T top, int64_t keys) {
+template <class T> LF_INLINE T exponentials(T *row, T top, int64_t keys) {
   constexpr int64_t lanes = 16;
   T sums[lanes] = {};
   int64_t j = 0;
@@ -84,8 +85,8 @@ template <class T> T exponentials(T *row, T top, int64_t keys) {
 
 /// One head's block of `queries` rows: o and lse from q and all keys.
 template <class T>
-void forward_block(const Shape &n, const Mask &mask, const PositionRange *ranges, const T *q, const T *k, const T *v,
-                   const int32_t *pq, T *o, T *lse, int64_t queries, T scale) {
+LF_INLINE void forward_block(const Shape &n, const Mask &mask, const PositionRange *ranges, const T *q, const T *k,
+                             const T *v, const int32_t *pq, T *o, T *lse, int64_t queries, T scale) {
   constexpr T none = -std::numeric_limits<T>::infinity();
   T *scores = scratch<Scores, T>(block * block);
   T top[block], total[block];
@@ -137,9 +138,9 @@ void forward_block(const Shape &n, const Mask &mask, const PositionRange *ranges
 
 /// Adds one head's block of queries to dk and dv, and writes its dq (zero on entry).
 template <class T>
-void backward_block(const Shape &n, const Mask &mask, const PositionRange *ranges, const T *q, const T *k, const T *v,
-                    const int32_t *pq, const T *o, const T *lse, const T *d_o, T *dq, T *dk, T *dv, int64_t queries,
-                    T scale) {
+LF_INLINE void backward_block(const Shape &n, const Mask &mask, const PositionRange *ranges, const T *q, const T *k,
+                              const T *v, const int32_t *pq, const T *o, const T *lse, const T *d_o, T *dq, T *dk,
+                              T *dv, int64_t queries, T scale) {
   constexpr T none = -std::numeric_limits<T>::infinity();
   const int64_t qs = n.query_stride(), ks = n.key_stride();
   T *scores = scratch<Scores, T>(block * block);
@@ -184,11 +185,12 @@ void backward_block(const Shape &n, const Mask &mask, const PositionRange *range
 
 /// Calls body(query, key, statistic, first, queries) for each block of each head: the offsets of its first row in q, of
 /// its keys in k and of its first row in lse, then the index of its first row, and its rows.
-template <class Body> void for_blocks(const Shape &n, Body &&body) {
+template <class Body> LF_INLINE void for_blocks(const Shape &n, Body &&body) {
   for (int64_t group = 0; group < n.b * n.g; ++group)
     for (int64_t head = group * n.r; head < (group + 1) * n.r; ++head)
       for (int64_t i = 0; i < n.s; i += block)
-        body(i * n.query_stride() + head * n.d, group * n.d, i * n.lse_stride() + head, i, std::min(block, n.s - i));
+        LF_INLINED body(i * n.query_stride() + head * n.d, group * n.d, i * n.lse_stride() + head, i,
+                        std::min(block, n.s - i));
 }
 
 } // namespace

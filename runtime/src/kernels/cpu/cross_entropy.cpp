@@ -15,7 +15,7 @@ namespace {
 /// Columns of this shard that are not padding.
 int64_t valid_columns(int64_t v, int64_t offset, int64_t valid) { return std::clamp<int64_t>(valid - offset, 0, v); }
 
-template <class T> void row_max(const T *l, T *m, int64_t rows, int64_t v, int64_t columns) {
+template <class T> LF_INLINE void row_max(const T *l, T *m, int64_t rows, int64_t v, int64_t columns) {
   constexpr int64_t lanes = 32;
   // Finite, so that a shard of padding alone loses every maximum and exp(m - m) stays defined.
   constexpr T least = T(-1e30);
@@ -32,7 +32,7 @@ template <class T> void row_max(const T *l, T *m, int64_t rows, int64_t v, int64
   }
 }
 
-template <class T> void sum_exp(const T *l, const T *m, T *z, int64_t rows, int64_t v, int64_t columns) {
+template <class T> LF_INLINE void sum_exp(const T *l, const T *m, T *z, int64_t rows, int64_t v, int64_t columns) {
   // Short sums in T, which vectorise well, of blocks that are then added in double.
   constexpr int64_t lanes = 32, block = 32 * lanes;
   for (int64_t i = 0; i < rows; ++i, l += v) {
@@ -54,21 +54,22 @@ template <class T> void sum_exp(const T *l, const T *m, T *z, int64_t rows, int6
   }
 }
 
-template <class T> void pick(const T *l, const int32_t *labels, T *t, int64_t rows, int64_t v, int64_t offset) {
+template <class T>
+LF_INLINE void pick(const T *l, const int32_t *labels, T *t, int64_t rows, int64_t v, int64_t offset) {
   for (int64_t i = 0; i < rows; ++i) {
     const int64_t column = labels[i] - offset;
     t[i] = labels[i] >= 0 && column >= 0 && column < v ? l[i * v + column] : T(0);
   }
 }
 
-template <class T> void nll(const T *z, const T *m, const T *t, const int32_t *labels, T *y, int64_t rows) {
+template <class T> LF_INLINE void nll(const T *z, const T *m, const T *t, const int32_t *labels, T *y, int64_t rows) {
   for (int64_t i = 0; i < rows; ++i)
     y[i] = labels[i] < 0 ? T(0) : std::log(z[i]) + m[i] - t[i];
 }
 
 template <class T>
-void cross_entropy_grad(const T *l, const T *m, const T *z, const int32_t *labels, const T *g, T *dl, int64_t rows,
-                        int64_t v, int64_t offset, int64_t columns) {
+LF_INLINE void cross_entropy_grad(const T *l, const T *m, const T *z, const int32_t *labels, const T *g, T *dl,
+                                  int64_t rows, int64_t v, int64_t offset, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i, l += v, dl += v) {
     if (labels[i] < 0) {
       std::fill(dl, dl + v, T(0));

@@ -30,8 +30,8 @@ int64_t whole_micro_batch(const lf_program &p) {
 }
 
 template <class T>
-void drop_row(const T *__restrict x, T *__restrict y, int64_t h, int64_t h_offset, uint32_t pos, uint64_t sample,
-              PhiloxKey key, uint32_t threshold, T scale) {
+LF_INLINE void drop_row(const T *__restrict x, T *__restrict y, int64_t h, int64_t h_offset, uint32_t pos,
+                        uint64_t sample, PhiloxKey key, uint32_t threshold, T scale) {
   const int64_t end = h_offset + h;
   for (int64_t quad = h_offset / 4; quad * 4 < end; ++quad) {
     const PhiloxCounter words = philox(

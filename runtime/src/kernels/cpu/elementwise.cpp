@@ -8,22 +8,22 @@ using namespace lf::rt;
 
 namespace {
 
-template <class T> void copy(const T *x, T *y, int64_t count) {
+template <class T> LF_INLINE void copy(const T *x, T *y, int64_t count) {
   if (count > 0)
     std::memcpy(y, x, static_cast<size_t>(count) * sizeof(T));
 }
 
-template <class T> void accumulate(const T *__restrict x, T *__restrict y, int64_t count) {
+template <class T> LF_INLINE void accumulate(const T *__restrict x, T *__restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     y[i] += x[i];
 }
 
-template <class T> void add(const T *a, const T *b, T *__restrict y, int64_t count) {
+template <class T> LF_INLINE void add(const T *a, const T *b, T *__restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     y[i] = a[i] + b[i];
 }
 
-template <class T> void sum(const void *const *xs, int32_t terms, T *y, int64_t count) {
+template <class T> LF_INLINE void sum(const void *const *xs, int32_t terms, T *y, int64_t count) {
   // Blocks that stay in the first cache make one pass over memory out of any number of terms.
   constexpr int64_t block = 2048;
   if (terms == 0)
@@ -39,7 +39,8 @@ template <class T> void sum(const void *const *xs, int32_t terms, T *y, int64_t 
   }
 }
 
-template <class T> void transpose(const T *__restrict x, T *__restrict y, int64_t a, int64_t b, int64_t inner) {
+template <class T>
+LF_INLINE void transpose(const T *__restrict x, T *__restrict y, int64_t a, int64_t b, int64_t inner) {
   if (inner > 8) {
     for (int64_t i = 0; i < b; ++i)
       for (int64_t j = 0; j < a; ++j)

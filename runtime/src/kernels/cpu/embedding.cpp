@@ -9,13 +9,14 @@ using namespace lf::rt;
 
 namespace {
 
-template <class T> void add(const T *__restrict x, T *__restrict y, int64_t count) {
+template <class T> LF_INLINE void add(const T *__restrict x, T *__restrict y, int64_t count) {
   for (int64_t i = 0; i < count; ++i)
     y[i] += x[i];
 }
 
 template <class T>
-void embedding(const int32_t *ids, const T *table, T *y, int64_t tokens, int64_t rows, int64_t h, int64_t offset) {
+LF_INLINE void embedding(const int32_t *ids, const T *table, T *y, int64_t tokens, int64_t rows, int64_t h,
+                         int64_t offset) {
   for (int64_t i = 0; i < tokens; ++i) {
     const int64_t row = ids[i] - offset;
     if (row >= 0 && row < rows)
@@ -26,8 +27,8 @@ void embedding(const int32_t *ids, const T *table, T *y, int64_t tokens, int64_t
 }
 
 template <class T>
-void embedding_grad(const int32_t *ids, const T *dy, T *dtable, int64_t tokens, int64_t rows, int64_t h,
-                    int64_t offset) {
+LF_INLINE void embedding_grad(const int32_t *ids, const T *dy, T *dtable, int64_t tokens, int64_t rows, int64_t h,
+                              int64_t offset) {
   std::fill(dtable, dtable + rows * h, T(0));
   for (int64_t i = 0; i < tokens; ++i) {
     const int64_t row = ids[i] - offset;
@@ -37,8 +38,8 @@ void embedding_grad(const int32_t *ids, const T *dy, T *dtable, int64_t tokens, 
 }
 
 template <class T>
-void position_embedding(const T *__restrict x, const int32_t *pos, const T *__restrict table, T *__restrict y,
-                        int64_t s, int64_t b, int64_t h) {
+LF_INLINE void position_embedding(const T *__restrict x, const int32_t *pos, const T *__restrict table, T *__restrict y,
+                                  int64_t s, int64_t b, int64_t h) {
   for (int64_t i = 0; i < s; ++i) {
     const T *__restrict row = table + pos[i] * h;
     for (int64_t j = 0; j < b; ++j, x += h, y += h)
@@ -48,8 +49,8 @@ void position_embedding(const T *__restrict x, const int32_t *pos, const T *__re
 }
 
 template <class T>
-void position_embedding_grad(const char *what, const int32_t *pos, const T *dy, T *dtable, int64_t s, int64_t b,
-                             int64_t h, int64_t rows) {
+LF_INLINE void position_embedding_grad(const char *what, const int32_t *pos, const T *dy, T *dtable, int64_t s,
+                                       int64_t b, int64_t h, int64_t rows) {
   std::fill(dtable, dtable + rows * h, T(0));
   for (int64_t i = 0; i < s; ++i) {
     if (pos[i] < 0 || pos[i] >= rows)

@@ -4,6 +4,8 @@
 // the C library's.
 #pragma once
 
+#include "kernels/cpu/wide.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,7 +13,7 @@
 namespace lf::rt {
 
 /// e^x; 0 below -87.3, not above e^88.37 (no infinity); NaN stays NaN.
-inline float fast_exp(float x) {
+LF_INLINE float fast_exp(float x) {
   constexpr float lowest = -87.3f, highest = 88.37f;
   // Adding 1.5 * 2^23 leaves round(x / ln 2) in the low bits of the sum.
   constexpr float shift = 12582912.0f;
@@ -32,10 +34,10 @@ inline float fast_exp(float x) {
   const float power = std::bit_cast<float>((bits + 127) << 23);
   return x < lowest ? 0.0f : poly * power;
 }
-inline double fast_exp(double x) { return std::exp(x); }
+LF_INLINE double fast_exp(double x) { return std::exp(x); }
 
 /// erf(x) within 3e-7 in float: its series below 1/2, Abramowitz and Stegun 7.1.26 above.
-inline float fast_erf(float x) {
+LF_INLINE float fast_erf(float x) {
   const float a = std::fabs(x);
   const float t = 1.0f / (1.0f + 0.3275911f * a);
   float poly = 1.061405429f;
@@ -54,8 +56,8 @@ inline float fast_erf(float x) {
   const float near = 1.12837917f * x * series;
   return a < 0.5f ? near : (x < 0.0f ? -tail : tail);
 }
-inline double fast_erf(double x) { return std::erf(x); }
+LF_INLINE double fast_erf(double x) { return std::erf(x); }
 
-template <class T> inline T sigmoid(T x) { return T(1) / (T(1) + fast_exp(-x)); }
+template <class T> LF_INLINE T sigmoid(T x) { return T(1) / (T(1) + fast_exp(-x)); }
 
 } // namespace lf::rt

@@ -10,13 +10,13 @@ namespace {
 
 struct BiasSums;
 
-template <class T> void bias_add(const T *x, const T *b, T *__restrict y, int64_t rows, int64_t cols) {
+template <class T> LF_INLINE void bias_add(const T *x, const T *b, T *__restrict y, int64_t rows, int64_t cols) {
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < cols; ++j)
       y[i * cols + j] = x[i * cols + j] + b[j];
 }
 
-template <class T> void bias_grad(const T *dy, T *db, int64_t rows, int64_t cols) {
+template <class T> LF_INLINE void bias_grad(const T *dy, T *db, int64_t rows, int64_t cols) {
   double *__restrict sums = scratch<BiasSums, double>(cols);
   std::fill(sums, sums + cols, 0.0);
   for (int64_t i = 0; i < rows; ++i)

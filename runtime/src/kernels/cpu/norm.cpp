@@ -14,7 +14,7 @@ namespace {
 struct WeightSums;
 struct BiasSums;
 
-template <class T> double inverse_rms(const T *x, int64_t cols, double eps) {
+template <class T> LF_INLINE double inverse_rms(const T *x, int64_t cols, double eps) {
   const double squares =
       lane_sum(cols, [&](int64_t j) { return static_cast<double>(x[j]) * static_cast<double>(x[j]); });
   return 1.0 / std::sqrt(squares / static_cast<double>(cols) + eps);
@@ -24,7 +24,7 @@ struct Moments {
   double mean, inverse_deviation;
 };
 
-template <class T> Moments moments(const T *x, int64_t cols, double eps) {
+template <class T> LF_INLINE Moments moments(const T *x, int64_t cols, double eps) {
   const double mean = lane_sum(cols, [&](int64_t j) { return x[j]; }) / static_cast<double>(cols);
   const double squares = lane_sum(cols, [&](int64_t j) {
     const double d = static_cast<double>(x[j]) - mean;
@@ -34,7 +34,8 @@ template <class T> Moments moments(const T *x, int64_t cols, double eps) {
 }
 
 template <class T>
-void rms_norm(const T *__restrict x, const T *__restrict w, T *__restrict y, int64_t rows, int64_t cols, double eps) {
+LF_INLINE void rms_norm(const T *__restrict x, const T *__restrict w, T *__restrict y, int64_t rows, int64_t cols,
+                        double eps) {
   for (int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const T inv = static_cast<T>(inverse_rms(x, cols, eps));
     for (int64_t j = 0; j < cols; ++j)
@@ -43,8 +44,8 @@ void rms_norm(const T *__restrict x, const T *__restrict w, T *__restrict y, int
 }
 
 template <class T>
-void rms_norm_grad(const T *__restrict x, const T *__restrict w, const T *__restrict dy, T *__restrict dx, T *dw,
-                   int64_t rows, int64_t cols, double eps) {
+LF_INLINE void rms_norm_grad(const T *__restrict x, const T *__restrict w, const T *__restrict dy, T *__restrict dx,
+                             T *dw, int64_t rows, int64_t cols, double eps) {
   double *__restrict sums = scratch<WeightSums, double>(cols);
   std::fill(sums, sums + cols, 0.0);
   for (int64_t i = 0; i < rows; ++i, x += cols, dy += cols, dx += cols) {
@@ -62,8 +63,8 @@ void rms_norm_grad(const T *__restrict x, const T *__restrict w, const T *__rest
 }
 
 template <class T>
-void layer_norm(const T *__restrict x, const T *__restrict w, const T *__restrict b, T *__restrict y, int64_t rows,
-                int64_t cols, double eps) {
+LF_INLINE void layer_norm(const T *__restrict x, const T *__restrict w, const T *__restrict b, T *__restrict y,
+                          int64_t rows, int64_t cols, double eps) {
   for (int64_t i = 0; i < rows; ++i, x += cols, y += cols) {
     const Moments s = moments(x, cols, eps);
     const T mean = static_cast<T>(s.mean), inv = static_cast<T>(s.inverse_deviation);
@@ -73,8 +74,8 @@ void layer_norm(const T *__restrict x, const T *__restrict w, const T *__restric
 }
 
 template <class T>
-void layer_norm_grad(const T *__restrict x, const T *__restrict w, const T *__restrict dy, T *__restrict dx, T *dw,
-                     T *db, int64_t rows, int64_t cols, double eps) {
+LF_INLINE void layer_norm_grad(const T *__restrict x, const T *__restrict w, const T *__restrict dy, T *__restrict dx,
+                               T *dw, T *db, int64_t rows, int64_t cols, double eps) {
   double *__restrict weight_sums = scratch<WeightSums, double>(cols);
   double *__restrict bias_sums = scratch<BiasSums, double>(cols);
   std::fill(weight_sums, weight_sums + cols, 0.0);

@@ -19,9 +19,9 @@ namespace lf::rt {
 template <class Body> void with_real(const lf_rank *c, const char *what, Body &&body) {
   switch (c->program->dtype) {
   case LF_F32:
-    return wide([&] { body(float{}); });
+    return wide([&] { LF_INLINED body(float{}); });
   case LF_F64:
-    return wide([&] { body(double{}); });
+    return wide([&] { LF_INLINED body(double{}); });
   case LF_BF16:
     break;
   }
@@ -44,7 +44,7 @@ template <class Tag, class T> T *scratch(int64_t count) {
 
 /// Sum over i in [0, n) of term(i) in double, over lanes of fixed number: it vectorises, and its order depends on n
 /// alone.
-template <class Term> inline double lane_sum(int64_t n, Term &&term) {
+template <class Term> LF_INLINE double lane_sum(int64_t n, Term &&term) {
   constexpr int64_t lanes = 16;
   double acc[lanes] = {};
   int64_t i = 0;

@@ -36,8 +36,8 @@ template <class T> struct Table {
 };
 
 template <class T>
-void rotate(const T *__restrict x, T *__restrict y, const T *__restrict cosine, const T *__restrict sine, T sign,
-            int64_t rows, int64_t half) {
+LF_INLINE void rotate(const T *__restrict x, T *__restrict y, const T *__restrict cosine, const T *__restrict sine,
+                      T sign, int64_t rows, int64_t half) {
   for (int64_t i = 0; i < rows; ++i, x += 2 * half, y += 2 * half)
     for (int64_t j = 0; j < half; ++j) {
       const T first = x[j], second = x[half + j], turn = sign * sine[j];

@@ -5,7 +5,14 @@
 // machine.
 #pragma once
 
-#include <utility>
+// Only what is inlined is compiled again. LF_INLINE: a function that always is; LF_INLINED: a call that always is, for
+// clang, whose `flatten` reaches one level of calls and not, as g++'s, all.
+#define LF_INLINE [[gnu::always_inline]] inline
+#if defined(__clang__)
+#define LF_INLINED [[clang::always_inline]]
+#else
+#define LF_INLINED
+#endif
 
 namespace lf::rt {
 
@@ -27,13 +34,14 @@ inline Vectors widest_vectors() {
 }
 
 #if defined(__x86_64__)
-// `flatten` puts everything that the body calls, and whose text is known, under the target of the caller.
 template <class Body>
 [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma"), gnu::flatten, gnu::noinline]] void
 run_avx512(Body &body) {
-  body();
+  LF_INLINED body();
 }
-template <class Body> [[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] void run_avx2(Body &body) { body(); }
+template <class Body> [[gnu::target("avx2,fma"), gnu::flatten, gnu::noinline]] void run_avx2(Body &body) {
+  LF_INLINED body();
+}
 #endif
 
 /// Calls body().
