@@ -1,0 +1,163 @@
+//===- Driver.cpp - One compilation, from a model to C++ ---------*- C++ -*-===//
+//
+// The phases in order; the report is read off the IR as soon as the facts are there.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Pipelines/Driver.h"
+#include "DriverPhases.h"
+#include "lf/Analysis/AnalyzePlan.h"
+#include "lf/Analysis/ReadMemory.h"
+#include "lf/Conversion/Conversion.h"
+#include "lf/Import/ImportModel.h"
+#include "lf/Pipelines/Pipelines.h"
+#include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
+#include "lf/Target/EmitCpp.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+using namespace mlir::lf;
+using ::lf::Phase;
+
+static const char *const phaseNames[] = {"import", "train", "shard", "spmd", "pipeline", "schedule", "runtime", "emit"};
+
+const char *::lf::nameOf(Phase phase) { return phaseNames[static_cast<int>(phase)]; }
+
+Phase(::lf::parsePhase)(const std::string &name, const std::string &flag) {
+  for (int i = 0; i < 8; ++i)
+    if (name == phaseNames[i])
+      return static_cast<Phase>(i);
+  std::vector<std::string> known(std::begin(phaseNames), std::end(phaseNames));
+  std::string near = nearest(name, known);
+  throw usage(quote(flag) + ": expected " + list(known, "or") + ", got " + quote(name) +
+              (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+}
+
+namespace {
+
+struct Run {
+  const ::lf::CompileRequest &request;
+  const ::lf::ModelConfig &model;
+  Phase last;
+  ::lf::Compiled result{};
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module{};
+  double flopsPerToken = 0;
+
+  ::lf::Compiled operator()(bool wantsText);
+  void build(Phase phase, OpPassManager &passes);
+  void after(Phase phase);
+  void describeItself();
+  void dump(const std::string &name, const std::string &text);
+};
+
+void Run::build(Phase phase, OpPassManager &passes) {
+  const ::lf::ParallelPlan &plan = request.plan;
+  PipelineOptions options;
+  options.pp = plan.pp;
+  options.dp = plan.dp;
+  options.tp = plan.tp;
+  options.tpRep = plan.tpRep;
+  options.microBatches = plan.microBatches();
+  options.sequenceParallel = plan.sequenceParallel;
+  options.layout = plan.layout;
+  options.schedule = plan.schedule;
+  switch (phase) {
+  case Phase::train:
+    return buildTrainPipeline(passes);
+  case Phase::shard:
+    return buildShardPipeline(passes, options);
+  case Phase::spmd:
+    return buildPartitionPipeline(passes);
+  case Phase::pipeline:
+    return buildStagePipeline(passes, options);
+  case Phase::schedule:
+    return buildSchedulePipeline(passes, options);
+  case Phase::runtime:
+    return buildLowerPipeline(passes);
+  case Phase::import:
+  case Phase::emit:
+    return;
+  }
+}
+
+/// What the executable says about itself; read by lf-emit-cpp.
+void Run::describeItself() {
+  OpBuilder b(&context);
+  const ::lf::PlanReport &report = *result.report;
+  (*module)->setAttr("lf.name", b.getStringAttr(planName(report)));
+  (*module)->setAttr("lf.config", b.getStringAttr(model.source));
+  (*module)->setAttr("lf.plan", b.getStringAttr(fullPlanJson(report, /*everyRank=*/false).dump(1)));
+  (*module)->setAttr("lf.report", b.getStringAttr(textReport(report)));
+  (*module)->setAttr("lf.flops_per_token", b.getF64FloatAttr(report.flopsPerToken));
+}
+
+void Run::after(Phase phase) {
+  const ::lf::ParallelPlan &plan = request.plan;
+  if (phase == Phase::train)
+    flopsPerToken = mlir::lf::flopsPerToken(*module, plan.microBatch * plan.dp * plan.seqLength);
+  if (phase == Phase::schedule) {
+    result.report = analyzePrograms(*module, model, plan);
+    result.report->flopsPerToken = flopsPerToken;
+  }
+  if (phase == Phase::runtime) {
+    readMemory(*module, *result.report);
+    describeItself();
+  }
+}
+
+void Run::dump(const std::string &name, const std::string &text) {
+  if (!request.dumpPhases.empty())
+    ::lf::writeFile(request.dumpPhases + "/" + name, text, "--dump-phases-to");
+}
+
+::lf::Compiled Run::operator()(bool wantsText) {
+  if (!request.dumpPhases.empty())
+    if (std::error_code error = llvm::sys::fs::create_directories(request.dumpPhases))
+      throw ::lf::usage("\"--dump-phases-to\": expected a folder that can be made, got " +
+                        ::lf::quote(request.dumpPhases) + ": " + error.message());
+  DialectRegistry registry;
+  registerDialects(registry);
+  registry.insert<lfrt::LfrtDialect, emitc::EmitCDialect>();
+  context.appendDialectRegistry(registry);
+  context.loadAllAvailableDialects();
+  result.last = last;
+  for (int i = 0; i <= std::min(static_cast<int>(last), static_cast<int>(Phase::runtime)); ++i) {
+    Phase phase = static_cast<Phase>(i);
+    if (phase == Phase::import)
+      module = importModel(context, model, request.plan);
+    else
+      runPhase(*module, phase, [&](OpPassManager &passes) { build(phase, passes); }, request.dumpPhases, result.warnings);
+    after(phase);
+    if (!request.dumpPhases.empty())
+      dump("0" + std::to_string(i + 1) + "-" + nameOf(phase) + ".mlir", printed(*module));
+  }
+  if (last == Phase::emit) {
+    llvm::raw_string_ostream stream(result.text);
+    if (failed(emitCpp(*module, stream)))
+      throw ::lf::usage("expected a module that can be emitted as C++ after phase \"runtime\"");
+    dump("program.cpp", result.text);
+  } else if (wantsText) {
+    result.text = printed(*module);
+  }
+  return std::move(result);
+}
+
+} // namespace
+
+::lf::Compiled(::lf::compile)(const CompileRequest &request, const ModelConfig &model, Phase last, bool wantsText) {
+  return Run{request, model, last}(wantsText);
+}
+
+void ::lf::writeFile(const std::string &path, const std::string &text, const std::string &flag) {
+  std::error_code error;
+  llvm::raw_fd_ostream file(path, error);
+  if (!error) {
+    file << text;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  if (error)
+    throw usage(quote(flag) + ": expected a file that can be written, got " + quote(path) + ": " + error.message());
+}

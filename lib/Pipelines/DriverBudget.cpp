@@ -1,0 +1,68 @@
+//===- DriverBudget.cpp - Changes of a plan that would fit -------*- C++ -*-===//
+//
+// Compiles a handful of neighbouring plans up to the memory plan; each takes milliseconds.
+//
+//===----------------------------------------------------------------------===//
+#include "DriverBudget.h"
+#include "lf/Pipelines/Driver.h"
+#include "lf/Support/Error.h"
+
+namespace lf {
+
+static std::string plain(int64_t n) { return std::to_string(n); }
+
+/// Peak of the worst rank in bytes; 0 for a plan that is not legal.
+static int64_t peakOf(CompileRequest &request, const ModelConfig &model) {
+  try {
+    resolvePlan(request.plan, model);
+    return compile(request, model, Phase::runtime, /*printed=*/false).report->largest().memory.peak();
+  } catch (const Error &) {
+    return 0;
+  }
+}
+
+std::vector<std::string> fittingChanges(const CompileRequest &request, const ModelConfig &model) {
+  const ParallelPlan &plan = request.plan;
+  std::vector<std::string> fits;
+  /// Tries values of one decision, nearest first, until one fits.
+  auto search = [&](const std::vector<int64_t> &values, auto &&change) {
+    for (int64_t value : values) {
+      CompileRequest other = request;
+      other.dumpPhases.clear();
+      other.plan.memoryBudget = 0;
+      std::string flags = change(other.plan, value);
+      int64_t peak = peakOf(other, model);
+      if (peak == 0 || peak > plan.memoryBudget)
+        continue;
+      fits.push_back(flags + ": " + bytesText(peak) + " a rank, on " + plain(other.plan.world()) + " ranks");
+      return;
+    }
+  };
+  if (plan.schedule == "gpipe" && plan.pp > 1)
+    search({1}, [](ParallelPlan &p, int64_t) {
+      p.schedule = "1f1b";
+      return std::string("--pipeline-schedule 1f1b");
+    });
+  if (plan.tp > 1 && !plan.sequenceParallel)
+    search({1}, [](ParallelPlan &p, int64_t) {
+      p.sequenceParallel = true;
+      return std::string("--sequence-parallel");
+    });
+  search({plan.microBatch / 2, plan.microBatch / 4, 1}, [&](ParallelPlan &p, int64_t size) {
+    p.microBatch = size;
+    return "--micro-batch-size " + plain(size);
+  });
+  auto doublings = [](int64_t size) { return std::vector<int64_t>{2 * size, 4 * size, 8 * size}; };
+  search(doublings(plan.tp), [](ParallelPlan &p, int64_t size) {
+    p.tp = size;
+    return "--tensor-model-parallel-size " + plain(size);
+  });
+  search(doublings(plan.pp), [](ParallelPlan &p, int64_t size) {
+    p.pp = size;
+    p.layout.clear();
+    return "--pipeline-model-parallel-size " + plain(size);
+  });
+  return fits;
+}
+
+} // namespace lf

@@ -1,0 +1,62 @@
+//===- DriverCompile.cpp - What lf-compile does ------------------*- C++ -*-===//
+//
+// Which phases a request needs, and which files come of it.
+//
+//===----------------------------------------------------------------------===//
+#include "DriverBudget.h"
+#include "lf/Pipelines/Driver.h"
+#include "lf/Support/Error.h"
+#include "lf/Target/Link.h"
+#include <iostream>
+
+namespace lf {
+
+static void refuseMissing(const CompileRequest &request) {
+  if (!request.planTrace.empty())
+    throw usage("\"--plan-trace\" is not implemented yet; --report FILE.html shows the timetable");
+  if (request.target == Target::cuda && !request.dryRun && request.stopAfter.empty())
+    throw usage("\"--target cuda\" is not implemented yet: expected \"cpu\", got \"cuda\"; --dry-run works for both");
+}
+
+int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {
+  refuseMissing(request);
+  bool stops = !request.stopAfter.empty();
+  Phase last = stops ? parsePhase(request.stopAfter, "--stop-after") : request.dryRun ? Phase::runtime : Phase::emit;
+  for (const std::string &notice : request.plan.notices)
+    std::cerr << "notice: " << notice << "\n";
+
+  Compiled compiled = compile(request, model, last, stops);
+  for (const std::string &warning : compiled.warnings)
+    std::cerr << "warning: " << warning << "\n";
+  const PlanReport *report = compiled.report ? &*compiled.report : nullptr;
+  for (auto [file, flag] : {std::pair(&request.planOut, "--plan-out"), {&request.report, "--report"}})
+    if (!file->empty() && !report)
+      throw usage(std::string("\"") + flag + "\": expected --stop-after schedule or a later phase, got " +
+                  nameOf(last) + ": stages and traffic are not known earlier");
+  if (!request.planOut.empty())
+    writeFile(request.planOut, fullPlanJson(*report).dump(1) + "\n", "--plan-out");
+  if (!request.report.empty())
+    writeFile(request.report, htmlReport(*report), "--report");
+  if (last >= Phase::runtime && request.plan.memoryBudget > 0 &&
+      report->largest().memory.peak() > request.plan.memoryBudget)
+    checkBudget(*report, fittingChanges(request, model));
+
+  if (stops || request.emit == "cpp") {
+    if (request.dryRun && !stops) {
+      std::cout << textReport(*report);
+      return 0;
+    }
+    if (request.output.empty())
+      std::cout << compiled.text;
+    else
+      writeFile(request.output, compiled.text, "-o");
+    return 0;
+  }
+  if (request.dryRun)
+    std::cout << textReport(*report);
+  else
+    linkExecutable(compiled.text, request.output, tool);
+  return 0;
+}
+
+} // namespace lf
