@@ -37,7 +37,9 @@ struct GValue {
   int target = -1;            ///< parameter to whose gradient this contributes
   std::optional<Layout> seed; ///< dims only: a seeded value is finished and not flat
   Axes closed;                ///< axes over which a parameter is repeated on purpose
-  /// Leaves its function. A gradient, or an unseeded value without another use (a loss sum), may leave it partial.
+  /// Leaves its function: partial if it is a gradient, or an unseeded value (a loss sum) whose other uses, if any,
+  /// accept that by P4; else finished. Values saved for the backward are no outputs here: the backward names them
+  /// directly.
   bool output = false;
 };
 

@@ -130,6 +130,58 @@ TEST(Propagate, OnlyEndsStayPartial) {
   EXPECT_EQ(s.home("loss"), "[]");
 }
 
+// P4: a loss term that is also reported by itself merges into the whole loss unfinished.
+TEST(Propagate, LossTermsStayPartial) {
+  Small s;
+  for (const char *n : {"x", "u"}) {
+    s.value(n, {8});
+    s.seed(n, {{"tp"}});
+    s.op("sum_all", {n}, {"s"}, std::string("loss_") + n, "", {}).rule.linear = {0};
+  }
+  s.op("sum", {"loss_x", "loss_u"}, {"", ""}, "loss", "", {}).rule.isSum = true;
+  s["loss"].output = s["loss_u"].output = true;
+  for (const char *n : {"loss_x", "loss_u", "loss"})
+    EXPECT_EQ(s.home(n), "[] sum<tp>") << n;
+}
+
+// A layer as a function of its own: cotangents enter and leave it finished, in the home of the value; the gradient of
+// the weight leaves partial.
+TEST(Propagate, FunctionBoundary) {
+  Small s = product();
+  s["x"].role = ValueRole::act;
+  s.seed("x", {{"dp", "tp"}, {}});
+  s.seed("y", {{"dp"}, {"tp"}});
+  s.seed("w", {{}, {"tp"}});
+  s["y"].output = true;
+  const int x = s.at["x"], w = s.at["w"], dy = s.value("dy", {8, 6}, ValueRole::cotangent);
+  s["dy"].primal = s.at["y"];
+  const auto adjoint = [&](const char *name, std::vector<int> operands, std::vector<std::string> letters, int of,
+                           std::string made, ValueRole role) {
+    const int v = s.value(name, s.g.values[of].shape, role);
+    s[name].primal = of;
+    s[name].op = int(s.g.forward.size() + s.g.backward.size());
+    s[name].result = 0;
+    s[name].output = true;
+    GOp o;
+    o.name = name;
+    o.rule.operands = std::move(letters);
+    o.rule.results = {std::move(made)};
+    o.rule.linear = {0, 1};
+    o.operands = std::move(operands);
+    o.results = {v};
+    o.of = 0;
+    s.g.backward.push_back(o);
+  };
+  adjoint("dx", {dy, w}, {"sf", "hf"}, x, "sh", ValueRole::cotangent);
+  adjoint("dw", {x, dy}, {"sh", "sf"}, w, "hf", ValueRole::grad);
+  const Propagated p = propagate(mesh, s.g);
+  EXPECT_EQ(p.roles[1], (Roles{{'s', {"dp"}}, {'f', {"tp"}}}));
+  EXPECT_EQ(natural(s.g.op(1), 0, p.roles[1]).str(), "[{dp}, {}] sum<tp>");
+  EXPECT_EQ(s.home("dy"), "[{dp}, {tp}]");
+  EXPECT_EQ(s.home("dx"), "[{dp,tp}, {}]");
+  EXPECT_EQ(s.home("dw"), "[{}, {tp}] sum<dp>");
+}
+
 // P4: of two partial factors of a product, one is finished.
 TEST(Propagate, OneFactorOfAProductIsFinished) {
   Small s;
