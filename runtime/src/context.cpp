@@ -24,11 +24,11 @@ void connect_rank(lf_rank &c, std::shared_ptr<Transport> transport) {
   c.transport = std::move(transport);
   c.comms.clear();
   for (int32_t i = 0; i < c.program->num_comms; ++i)
-    c.comms.push_back(c.transport->make_group(c.program->comms[i].name,
-                                              group_members(*c.program, c.rank, c.program->comms[i].axes)));
+    c.comms.push_back(
+        c.transport->make_group(c.program->comms[i].name, group_members(*c.program, c.rank, c.program->comms[i].axes)));
 }
 
-// ---- Arenas ----------------------------------------------------------------------------------------------------------
+// ---- Arenas -------------------------------------------------------------------------------------------------------
 
 static void map_arena(lf_rank &c, lf_arena_kind kind, const char *name, int64_t bytes) {
   if (bytes < 0)
@@ -65,7 +65,7 @@ int64_t arena_bytes(const lf_rank &c) {
   return sum;
 }
 
-// ---- Collectives -------------------------------------------------------------------------------------------------------
+// ---- Collectives --------------------------------------------------------------------------------------------------
 
 static Communicator &group(lf_rank *c, int32_t comm, const char *what, OpKind kind, int64_t count) {
   if (comm < 0 || comm >= static_cast<int32_t>(c->comms.size()))

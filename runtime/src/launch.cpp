@@ -19,7 +19,7 @@
 
 namespace lf::rt {
 
-// ---- Environment -----------------------------------------------------------------------------------------------------
+// ---- Environment --------------------------------------------------------------------------------------------------
 
 static int64_t read_integer(const char *name, const char *text, int64_t least) {
   char *end = nullptr;
@@ -66,17 +66,17 @@ static double wait_limit(const LaunchOptions &options) {
   return seconds;
 }
 
-// ---- One rank --------------------------------------------------------------------------------------------------------
+// ---- One rank -----------------------------------------------------------------------------------------------------
 
 namespace {
 
 /// A rank and how it ended.
 struct Seat {
   lf_rank rank;
-  bool ended = false;              ///< guarded by the job's mutex until the job is over
-  bool stopped = false;            ///< because of another rank
-  std::string waits;               ///< what a stopped rank waited for
-  Failure failure{0, ""};          ///< code 0: none
+  bool ended = false;     ///< guarded by the job's mutex until the job is over
+  bool stopped = false;   ///< because of another rank
+  std::string waits;      ///< what a stopped rank waited for
+  Failure failure{0, ""}; ///< code 0: none
 };
 
 void prepare(Seat &seat, const lf_program &program, const LaunchOptions &options, int32_t rank, bool thread) {
@@ -129,7 +129,7 @@ std::string outcome(const Seat &seat, int32_t culprit, const Failure &first) {
   return "";
 }
 
-// ---- Threads -----------------------------------------------------------------------------------------------------------
+// ---- Threads ------------------------------------------------------------------------------------------------------
 
 int run_threads(const lf_program &program, const LaunchOptions &options, double timeout,
                 const std::function<void(lf_rank &)> &body) {
@@ -170,8 +170,8 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
     return 0;
 
   const Failure &first = job->failure();
-  std::string text = "lf: error: " + (world > 1 ? "rank " + std::to_string(job->culprit()) + ": " : "") + first.message +
-                     "\n";
+  std::string text =
+      "lf: error: " + (world > 1 ? "rank " + std::to_string(job->culprit()) + ": " : "") + first.message + "\n";
   std::lock_guard<std::mutex> lock(mutex);
   for (const Seat &seat : seats)
     text += outcome(seat, job->culprit(), first);
@@ -209,7 +209,7 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
 
 } // namespace
 
-// ---- Entry -------------------------------------------------------------------------------------------------------------
+// ---- Entry --------------------------------------------------------------------------------------------------------
 
 int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body) {
   try {
@@ -220,10 +220,10 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const std
     if (!launcher || (launcher->world == 1 && world == 1))
       return run_threads(*program, options, timeout, body);
     if (launcher->world != world)
-      throw Failure{2, "expected a launcher to start " + std::to_string(world) + " ranks, the world of this plan, got " +
-                           launcher->variable + "=" + std::to_string(launcher->world) + "; start " +
-                           std::to_string(world) + " processes, or compile with --world-size " +
-                           std::to_string(launcher->world) +
+      throw Failure{2, "expected a launcher to start " + std::to_string(world) +
+                           " ranks, the world of this plan, got " + launcher->variable + "=" +
+                           std::to_string(launcher->world) + "; start " + std::to_string(world) +
+                           " processes, or compile with --world-size " + std::to_string(launcher->world) +
                            ", or start the program alone (without its launcher's environment) to run every rank as a "
                            "thread"};
 #ifdef LF_HAVE_MPI

@@ -1,7 +1,8 @@
 // launch.h - starts the ranks of a program: threads of this process, or this process as one rank of a launcher's job.
 //
 // Idea: the body is the same function on every rank; whoever started the process decides where ranks live. Invariant:
-// run_ranks returns only when no rank runs any more; when one cannot be stopped, it ends the process with the same code.
+// run_ranks returns only when no rank runs any more; when one cannot be stopped, it ends the process with the same
+// code.
 #pragma once
 
 #include "rank.h"

@@ -130,7 +130,9 @@ std::string describe(const TraceEntry &e) {
   return text;
 }
 
-static std::string milliseconds(int64_t ns) { return std::to_string(ns / 1000000) + "." + std::to_string(ns / 100000 % 10); }
+static std::string milliseconds(int64_t ns) {
+  return std::to_string(ns / 1000000) + "." + std::to_string(ns / 100000 % 10);
+}
 
 std::string Trace::report(int32_t rank, int64_t count) const {
   std::vector<TraceEntry> entries = last(count);

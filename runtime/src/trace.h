@@ -1,7 +1,8 @@
 // trace.h - the ring of issued operations of one rank; always on, so that a hang or a failure explains itself.
 //
 // Idea: every communication call (and every lf_enter) leaves one fixed-size entry; nothing is formatted or allocated
-// until a report is wanted. Invariant: one thread writes, any thread may read: an entry is copied out whole or not at all.
+// until a report is wanted. Invariant: one thread writes, any thread may read: an entry is copied out whole or not at
+// all.
 #pragma once
 
 #include "rank.h"
@@ -34,18 +35,18 @@ const char *op_name(OpKind);
 
 /// One operation. Strings are cut to fit. Times are nanoseconds of std::chrono::steady_clock.
 struct TraceEntry {
-  uint64_t sequence = 0;    ///< 1-based number of the entry on its rank
+  uint64_t sequence = 0; ///< 1-based number of the entry on its rank
   int64_t issued_ns = 0;
-  int64_t done_ns = 0;      ///< 0: issued, not done
-  int64_t count = 0;        ///< elements, as passed to the call
+  int64_t done_ns = 0; ///< 0: issued, not done
+  int64_t count = 0;   ///< elements, as passed to the call
   int32_t layer = -1, micro_batch = -1;
-  int32_t peer = -1;        ///< world rank of the other side of a send or receive
+  int32_t peer = -1; ///< world rank of the other side of a send or receive
   int32_t tag = 0;
   OpKind kind = OpKind::Enter;
   int32_t unused = 0;
   char function[32] = {};
   char what[40] = {};
-  char comm[24] = {};       ///< group of a collective, "" otherwise
+  char comm[24] = {}; ///< group of a collective, "" otherwise
 };
 static_assert(sizeof(TraceEntry) % 8 == 0, "entries are copied as 8-byte words");
 

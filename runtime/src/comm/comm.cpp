@@ -16,7 +16,7 @@ std::string join(const std::vector<int32_t> &ranks) {
   return text;
 }
 
-// ---- Agreement -----------------------------------------------------------------------------------------------------
+// ---- Agreement ----------------------------------------------------------------------------------------------------
 
 Header make_header(const Call &call, uint64_t sequence, const Where &at) {
   Header h;
@@ -55,12 +55,12 @@ static std::string in_words(const Header &h) {
 
 std::string disagreement(const std::string &comm, int32_t rank_a, const Header &a, int32_t rank_b, const Header &b) {
   return "expected all ranks of comm \"" + comm + "\" to issue the same collective as number " +
-         std::to_string(a.sequence) + ", got " + in_words(a) + " on rank " + std::to_string(rank_a) + ", " + in_words(b) +
-         (b.sequence != a.sequence ? " as number " + std::to_string(b.sequence) : "") + " on rank " +
+         std::to_string(a.sequence) + ", got " + in_words(a) + " on rank " + std::to_string(rank_a) + ", " +
+         in_words(b) + (b.sequence != a.sequence ? " as number " + std::to_string(b.sequence) : "") + " on rank " +
          std::to_string(rank_b) + "; the ranks run different programs or took different branches";
 }
 
-// ---- Collectives -----------------------------------------------------------------------------------------------------
+// ---- Collectives --------------------------------------------------------------------------------------------------
 
 void Communicator::issue(const Call &call) {
   uint64_t sequence = attached_.trace->issue(*attached_.at, call.kind, call.what, name_.c_str(), call.count);
@@ -79,25 +79,51 @@ void Communicator::issue(const Call &call) {
 }
 
 void Communicator::all_gather(const char *what, const void *x, void *y, int64_t count, lf_dtype dtype, int32_t stream) {
-  issue({.kind = OpKind::AllGather, .what = what, .x = x, .y = y, .count = count, .size = dtype_size(dtype),
-         .dtype = dtype, .stream = stream});
+  issue({.kind = OpKind::AllGather,
+         .what = what,
+         .x = x,
+         .y = y,
+         .count = count,
+         .size = dtype_size(dtype),
+         .dtype = dtype,
+         .stream = stream});
 }
 
 void Communicator::reduce_scatter(const char *what, const void *x, void *y, int64_t count, lf_dtype dtype,
                                   lf_reduction reduction, int32_t stream) {
-  issue({.kind = OpKind::ReduceScatter, .what = what, .x = x, .y = y, .count = count, .size = dtype_size(dtype),
-         .dtype = dtype, .reduction = reduction, .stream = stream});
+  issue({.kind = OpKind::ReduceScatter,
+         .what = what,
+         .x = x,
+         .y = y,
+         .count = count,
+         .size = dtype_size(dtype),
+         .dtype = dtype,
+         .reduction = reduction,
+         .stream = stream});
 }
 
 void Communicator::all_reduce(const char *what, const void *x, void *y, int64_t count, lf_dtype dtype,
                               lf_reduction reduction, int32_t stream) {
-  issue({.kind = OpKind::AllReduce, .what = what, .x = x, .y = y, .count = count, .size = dtype_size(dtype),
-         .dtype = dtype, .reduction = reduction, .stream = stream});
+  issue({.kind = OpKind::AllReduce,
+         .what = what,
+         .x = x,
+         .y = y,
+         .count = count,
+         .size = dtype_size(dtype),
+         .dtype = dtype,
+         .reduction = reduction,
+         .stream = stream});
 }
 
 void Communicator::all_to_all(const char *what, const void *x, void *y, int64_t count, lf_dtype dtype, int32_t stream) {
-  issue({.kind = OpKind::AllToAll, .what = what, .x = x, .y = y, .count = count, .size = dtype_size(dtype),
-         .dtype = dtype, .stream = stream});
+  issue({.kind = OpKind::AllToAll,
+         .what = what,
+         .x = x,
+         .y = y,
+         .count = count,
+         .size = dtype_size(dtype),
+         .dtype = dtype,
+         .stream = stream});
 }
 
 void Communicator::broadcast(const char *what, void *data, int64_t bytes, int32_t root) {
@@ -110,7 +136,7 @@ void Communicator::gather(const char *what, const void *x, void *y, int64_t byte
 
 void Communicator::barrier(const char *what) { issue({.kind = OpKind::Barrier, .what = what}); }
 
-// ---- Point to point ----------------------------------------------------------------------------------------------------
+// ---- Point to point -----------------------------------------------------------------------------------------------
 
 static void check_peer(const Call &call, int32_t rank, int32_t world) {
   if (call.peer < 0 || call.peer >= world || call.peer == rank)
@@ -122,8 +148,14 @@ static void check_peer(const Call &call, int32_t rank, int32_t world) {
 }
 
 void Transport::send(const char *what, const void *x, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
-  Call call{.kind = OpKind::Send, .what = what, .x = x, .count = count, .size = dtype_size(dtype), .dtype = dtype,
-            .peer = peer, .tag = tag};
+  Call call{.kind = OpKind::Send,
+            .what = what,
+            .x = x,
+            .count = count,
+            .size = dtype_size(dtype),
+            .dtype = dtype,
+            .peer = peer,
+            .tag = tag};
   uint64_t sequence = attached_.trace->issue(*attached_.at, call.kind, what, "", count, peer, tag);
   check_peer(call, rank_, world_);
   run_send(call);
@@ -131,8 +163,14 @@ void Transport::send(const char *what, const void *x, int64_t count, lf_dtype dt
 }
 
 void Transport::recv(const char *what, void *y, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
-  Call call{.kind = OpKind::Recv, .what = what, .y = y, .count = count, .size = dtype_size(dtype), .dtype = dtype,
-            .peer = peer, .tag = tag};
+  Call call{.kind = OpKind::Recv,
+            .what = what,
+            .y = y,
+            .count = count,
+            .size = dtype_size(dtype),
+            .dtype = dtype,
+            .peer = peer,
+            .tag = tag};
   uint64_t sequence = attached_.trace->issue(*attached_.at, call.kind, what, "", count, peer, tag);
   check_peer(call, rank_, world_);
   run_recv(call);

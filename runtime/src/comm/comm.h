@@ -47,7 +47,8 @@ bool agree(const Header &, const Header &);
 /// `expected rank 1 to issue all_gather "x" ..., as rank 0 did, got ...`
 std::string disagreement(const std::string &comm, int32_t rank_a, const Header &a, int32_t rank_b, const Header &b);
 
-/// Thrown on the ranks that stop because another one failed. `code` is the culprit's; `waits` what this rank waited for.
+/// Thrown on the ranks that stop because another one failed. `code` is the culprit's; `waits` what this rank waited
+/// for.
 struct Stopped : Failure {
   Stopped(Failure f, std::string waits) : Failure(std::move(f)), waits(std::move(waits)) {}
   std::string waits;
@@ -70,9 +71,9 @@ public:
   Communicator &operator=(const Communicator &) = delete;
 
   const std::string &name() const { return name_; }
-  int32_t rank() const { return rank_; }                              ///< of this member in the group
+  int32_t rank() const { return rank_; } ///< of this member in the group
   int32_t size() const { return static_cast<int32_t>(members_.size()); }
-  const std::vector<int32_t> &members() const { return members_; }    ///< world ranks, in group order
+  const std::vector<int32_t> &members() const { return members_; } ///< world ranks, in group order
 
   /// x [count] -> y [size, count]. ncclAllGather, MPI_Iallgather
   void all_gather(const char *what, const void *x, void *y, int64_t count, lf_dtype, int32_t stream = 0);
@@ -113,10 +114,10 @@ public:
   Transport(const Transport &) = delete;
   Transport &operator=(const Transport &) = delete;
 
-  int32_t rank() const { return rank_; }   ///< world rank
+  int32_t rank() const { return rank_; } ///< world rank
   int32_t world() const { return world_; }
-  virtual const char *name() const = 0;    ///< "local", "mpi"
-  double timeout_seconds = 600.0;          ///< of one wait, in a collective or a receive
+  virtual const char *name() const = 0; ///< "local", "mpi"
+  double timeout_seconds = 600.0;       ///< of one wait, in a collective or a receive
 
   /// Makes the group of `members` (world ranks in group order; this rank is one of them). Every rank of the world makes
   /// as many groups in the same order, each its own. Not after the first step.
@@ -131,13 +132,12 @@ public:
   /// Called once, when this rank's body is over: returns when all ranks have called it, however long that takes, or
   /// throws Stopped when one fails until then. MPI_Ibarrier
   virtual void leave() = 0;
-  /// Says that this rank cannot go on: every other rank's present or next wait throws Stopped, which names this rank and
-  /// carries this failure. The first one of the job wins. MPI_Abort, ncclCommAbort
+  /// Says that this rank cannot go on: every other rank's present or next wait throws Stopped, which names this rank
+  /// and carries this failure. The first one of the job wins. MPI_Abort, ncclCommAbort
   virtual void abort(const Failure &) = 0;
 
 protected:
-  Transport(int32_t rank, int32_t world, const Attached &attached)
-      : attached_(attached), rank_(rank), world_(world) {}
+  Transport(int32_t rank, int32_t world, const Attached &attached) : attached_(attached), rank_(rank), world_(world) {}
   virtual void run_send(const Call &) = 0;
   virtual void run_recv(const Call &) = 0;
 

@@ -1,7 +1,7 @@
 // mesh.h - ranks, coordinates and groups of a program's mesh.
 //
-// Idea: rank = mixed-radix number of its coordinates, first axis major. Invariant: a group over a mask is ordered by the
-// same mixed radix over the axes of the mask alone.
+// Idea: rank = mixed-radix number of its coordinates, first axis major. Invariant: a group over a mask is ordered by
+// the same mixed radix over the axes of the mask alone.
 #pragma once
 
 #include "lf/runtime.h"

@@ -1,7 +1,7 @@
 // reduce.h - the arithmetic of reductions on the host.
 //
-// Idea: element i of y is x0[i] op x1[i] op ... in the order given. Invariant: neither the split of the range nor timing
-// changes the bits; bf16 is summed in f32 and rounded once, to nearest even.
+// Idea: element i of y is x0[i] op x1[i] op ... in the order given. Invariant: neither the split of the range nor
+// timing changes the bits; bf16 is summed in f32 and rounded once, to nearest even.
 #pragma once
 
 #include "lf/runtime.h"

@@ -19,11 +19,13 @@ protected:
   /// Runs `body(rank, comm index, communicator, count)` with empty, small, odd and large counts.
   template <class Body> void everywhere(lf_dtype dtype, Body body) {
     TestProgram test(GetParam(), dtype);
-    EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-                for (int32_t comm = 0; comm < test.program.num_comms; ++comm)
-                  for (int64_t count : {0, 1, 37, 5003})
-                    body(c, comm, *c.comms[comm], count);
-              }), 0);
+    EXPECT_EQ(run_ranks(&test.program, {},
+                        [&](lf_rank &c) {
+                          for (int32_t comm = 0; comm < test.program.num_comms; ++comm)
+                            for (int64_t count : {0, 1, 37, 5003})
+                              body(c, comm, *c.comms[comm], count);
+                        }),
+              0);
   }
 };
 
@@ -119,39 +121,43 @@ TEST_P(Collectives, BroadcastAndGather) {
 // A barrier is left by nobody before everybody has come: each member's count, gathered after it, is complete.
 TEST_P(Collectives, ManySmallOnesInARow) {
   TestProgram test(GetParam(), LF_F64);
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              const int32_t world = test.program.world_comm;
-              for (int32_t i = 0; i < 300; ++i) {
-                double x = i + c.rank, y = -1;
-                lf_all_reduce(&c, "tick", &x, &y, 1, LF_MAX, world, 0);
-                ASSERT_EQ(y, i + c.world - 1);
-                if (i % 3 == 0)
-                  c.comms[world]->barrier("line");
-              }
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        const int32_t world = test.program.world_comm;
+                        for (int32_t i = 0; i < 300; ++i) {
+                          double x = i + c.rank, y = -1;
+                          lf_all_reduce(&c, "tick", &x, &y, 1, LF_MAX, world, 0);
+                          ASSERT_EQ(y, i + c.world - 1);
+                          if (i % 3 == 0)
+                            c.comms[world]->barrier("line");
+                        }
+                      }),
+            0);
 }
 
 // What the metrics report is the volume of a ring, by communicator and kind.
 TEST_P(Collectives, Traffic) {
   TestProgram test(GetParam(), LF_F64);
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              const int32_t comm = test.program.world_comm;
-              const int64_t n = c.world, count = 6;
-              std::vector<double> x(n * count), y(n * count);
-              lf_all_gather(&c, "x", x.data(), y.data(), count, comm, 0);
-              lf_reduce_scatter(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-              lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-              lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-              lf_all_to_all(&c, "x", x.data(), y.data(), count, comm, 0);
-              const std::vector<Traffic::Row> &rows = c.traffic->rows();
-              ASSERT_EQ(rows.size(), n > 1 ? 4u : 0u);
-              for (const Traffic::Row &row : rows) {
-                EXPECT_EQ(row.comm, "world");
-                EXPECT_EQ(row.messages, row.kind == OpKind::AllReduce ? 2 : 1);
-                EXPECT_EQ(row.bytes, row.kind == OpKind::AllReduce ? 2 * (2 * (n - 1) * count * 8 / n)
-                                                                   : (n - 1) * count * 8);
-              }
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        const int32_t comm = test.program.world_comm;
+                        const int64_t n = c.world, count = 6;
+                        std::vector<double> x(n * count), y(n * count);
+                        lf_all_gather(&c, "x", x.data(), y.data(), count, comm, 0);
+                        lf_reduce_scatter(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
+                        lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
+                        lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
+                        lf_all_to_all(&c, "x", x.data(), y.data(), count, comm, 0);
+                        const std::vector<Traffic::Row> &rows = c.traffic->rows();
+                        ASSERT_EQ(rows.size(), n > 1 ? 4u : 0u);
+                        for (const Traffic::Row &row : rows) {
+                          EXPECT_EQ(row.comm, "world");
+                          EXPECT_EQ(row.messages, row.kind == OpKind::AllReduce ? 2 : 1);
+                          EXPECT_EQ(row.bytes, row.kind == OpKind::AllReduce ? 2 * (2 * (n - 1) * count * 8 / n)
+                                                                             : (n - 1) * count * 8);
+                        }
+                      }),
+            0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Meshes, Collectives, testing::ValuesIn(meshes()), [](const auto &info) {

@@ -1,6 +1,6 @@
 // Context.cpp - a rank's place in the mesh, its groups and its arenas.
-#include "TestProgram.h"
 #include "context.h"
+#include "TestProgram.h"
 
 #include <gtest/gtest.h>
 
@@ -33,13 +33,15 @@ TEST(Context, CoordinatesAndGroups) {
 
 TEST(Context, GroupsOfARunningRank) {
   TestProgram test({2, 2});
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              ASSERT_EQ(c.comms.size(), 3u);
-              EXPECT_EQ(c.comms[0]->members(), group_members(test.program, c.rank, 1));
-              EXPECT_EQ(c.comms[1]->rank(), c.rank % 2);
-              EXPECT_EQ(c.comms[2]->size(), 4);
-              EXPECT_STREQ(c.transport->name(), "local");
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        ASSERT_EQ(c.comms.size(), 3u);
+                        EXPECT_EQ(c.comms[0]->members(), group_members(test.program, c.rank, 1));
+                        EXPECT_EQ(c.comms[1]->rank(), c.rank % 2);
+                        EXPECT_EQ(c.comms[2]->size(), 4);
+                        EXPECT_STREQ(c.transport->name(), "local");
+                      }),
+            0);
 }
 
 TEST(Context, RefusesBrokenMeshes) {
@@ -68,18 +70,20 @@ TEST(Context, Arenas) {
   TestProgram test({2});
   const lf_memory memory[2] = {{1000, 900, 800, 700, 600, 500}, {64, 0, 128, 0, 1 << 20, 0}};
   test.program.memory = memory;
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              EXPECT_EQ(arena_bytes(c), c.pp == 0 ? 1000 + 900 + 800 + 700 + 600 : 64 + 128 + (1 << 20));
-              EXPECT_EQ(c.arena_bytes[LF_MOMENT1], c.pp == 0 ? 400 : 64);
-              EXPECT_EQ(c.arena_bytes[LF_MOMENT2], c.pp == 0 ? 400 : 64);
-              for (int kind = 0; kind < 6; ++kind) {
-                const char *base = static_cast<const char *>(lf_arena(&c, static_cast<lf_arena_kind>(kind)));
-                ASSERT_NE(base, nullptr);
-                EXPECT_EQ(reinterpret_cast<uintptr_t>(base) % 64, 0u);
-                for (int64_t i = 0; i < c.arena_bytes[kind]; ++i)
-                  ASSERT_EQ(base[i], 0);
-              }
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        EXPECT_EQ(arena_bytes(c), c.pp == 0 ? 1000 + 900 + 800 + 700 + 600 : 64 + 128 + (1 << 20));
+                        EXPECT_EQ(c.arena_bytes[LF_MOMENT1], c.pp == 0 ? 400 : 64);
+                        EXPECT_EQ(c.arena_bytes[LF_MOMENT2], c.pp == 0 ? 400 : 64);
+                        for (int kind = 0; kind < 6; ++kind) {
+                          const char *base = static_cast<const char *>(lf_arena(&c, static_cast<lf_arena_kind>(kind)));
+                          ASSERT_NE(base, nullptr);
+                          EXPECT_EQ(reinterpret_cast<uintptr_t>(base) % 64, 0u);
+                          for (int64_t i = 0; i < c.arena_bytes[kind]; ++i)
+                            ASSERT_EQ(base[i], 0);
+                        }
+                      }),
+            0);
 }
 
 TEST(Context, ArenaThatDoesNotFit) {
@@ -88,18 +92,22 @@ TEST(Context, ArenaThatDoesNotFit) {
   test.program.memory = memory;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_ranks(&test.program, {}, [](lf_rank &) { ADD_FAILURE() << "ran"; }), 3);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("bytes of memory for \"parameters\" of rank 0"), std::string::npos);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("bytes of memory for \"parameters\" of rank 0"),
+            std::string::npos);
 }
 
 // bf16 sums are made in f32 and rounded once, to nearest even.
 TEST(Context, Bf16Sum) {
   TestProgram test({3}, LF_BF16);
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              uint16_t x = c.rank == 0 ? 0x3f80 : 0x3b00, y = 0; // 1 + 2^-9 + 2^-9 = 1 + 2^-8, half-way: stays even
-              lf_all_reduce(&c, "x", &x, &y, 1, LF_SUM, 0, 0);
-              EXPECT_EQ(y, 0x3f80);
-              x = c.rank == 0 ? 0x3f80 : c.rank == 1 ? 0x3b80 : 0x3b00; // 1 + 2^-8 + 2^-9: up, to 1 + 2^-7
-              lf_all_reduce(&c, "x", &x, &y, 1, LF_SUM, 0, 0);
-              EXPECT_EQ(y, 0x3f81);
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        uint16_t x = c.rank == 0 ? 0x3f80 : 0x3b00,
+                                 y = 0; // 1 + 2^-9 + 2^-9 = 1 + 2^-8, half-way: stays even
+                        lf_all_reduce(&c, "x", &x, &y, 1, LF_SUM, 0, 0);
+                        EXPECT_EQ(y, 0x3f80);
+                        x = c.rank == 0 ? 0x3f80 : c.rank == 1 ? 0x3b80 : 0x3b00; // 1 + 2^-8 + 2^-9: up, to 1 + 2^-7
+                        lf_all_reduce(&c, "x", &x, &y, 1, LF_SUM, 0, 0);
+                        EXPECT_EQ(y, 0x3f81);
+                      }),
+            0);
 }

@@ -49,7 +49,8 @@ TEST(Failures, TimeoutNamesTheLateRank) {
                  "decoder.bwd, layer 3, micro-batch 1, got nothing");
   expect_says(o, "it was waiting for rank 2 at all_reduce \"grads\"");
   expect_says(o, "last operations of rank 0");
-  expect_says(o, "all_gather \"warm up\" of comm \"world\", count 0, in decoder.bwd, layer 3, micro-batch 1: done after");
+  expect_says(o,
+              "all_gather \"warm up\" of comm \"world\", count 0, in decoder.bwd, layer 3, micro-batch 1: done after");
   expect_says(o, "last operations of rank 2");
   expect_says(o, "enter slow.bwd, layer 7, micro-batch 1: issued");
 }
@@ -65,8 +66,9 @@ TEST(Failures, FailingRankGivesItsCode) {
 TEST(Failures, MismatchNamesBothCollectives) {
   Outcome o = scenario("mismatch");
   EXPECT_EQ(o.code, 5);
-  expect_says(o, "expected all ranks of comm \"world\" to issue the same collective as number 1, got all_gather \"x\" "
-                 "(count 4 of 4 bytes, in start) on rank 0, all_reduce \"x\" sum (count 4 of 4 bytes, in start) on rank 1");
+  expect_says(
+      o, "expected all ranks of comm \"world\" to issue the same collective as number 1, got all_gather \"x\" "
+         "(count 4 of 4 bytes, in start) on rank 0, all_reduce \"x\" sum (count 4 of 4 bytes, in start) on rank 1");
 }
 
 TEST(Failures, ReceiveOfWhatIsNotSent) {

@@ -62,8 +62,11 @@ TEST_F(Launch, RefusesAnotherWorld) {
   set("RANK", "0");
   set("WORLD_SIZE", "3");
   std::string text = refusal({2, 2});
-  EXPECT_NE(text.find("expected a launcher to start 4 ranks, the world of this plan, got WORLD_SIZE=3; start 4 processes, "
-                      "or compile with --world-size 3"), std::string::npos) << text;
+  EXPECT_NE(
+      text.find("expected a launcher to start 4 ranks, the world of this plan, got WORLD_SIZE=3; start 4 processes, "
+                "or compile with --world-size 3"),
+      std::string::npos)
+      << text;
 }
 
 TEST_F(Launch, RefusesNonsense) {
@@ -92,9 +95,11 @@ TEST_F(Launch, HandsOptionsOn) {
   options.seed = 99;
   for (int32_t world : {1, 2}) {
     TestProgram test({world});
-    EXPECT_EQ(run_ranks(&test.program, options, [&](lf_rank &c) {
-                EXPECT_EQ(c.cpu_threads, world == 1 ? 3 : 1);
-                EXPECT_EQ(c.seed, 99u);
-              }), 0);
+    EXPECT_EQ(run_ranks(&test.program, options,
+                        [&](lf_rank &c) {
+                          EXPECT_EQ(c.cpu_threads, world == 1 ? 3 : 1);
+                          EXPECT_EQ(c.seed, 99u);
+                        }),
+              0);
   }
 }

@@ -17,33 +17,36 @@ class PointToPoint : public testing::TestWithParam<std::vector<int32_t>> {};
 // tags, which are received in the other order; the buffer is overwritten at once.
 TEST_P(PointToPoint, BufferedInOrderPerTag) {
   TestProgram test(GetParam(), LF_F64);
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              const int32_t size = test.axes[0].size, next = (c.pp + 1) % size, previous = (c.pp + size - 1) % size;
-              if (size == 1)
-                return;
-              for (int64_t count : {1, 20000}) {
-                std::vector<double> x(count), y(count);
-                for (int32_t message = 0; message < 3; ++message)
-                  for (int32_t tag : {4, 9})
-                    for (int32_t to : {next, previous}) {
-                      x.assign(count, 1000 * c.rank + 10 * tag + message + (to == next ? 0.0 : 0.25));
-                      lf_send(&c, "activation", x.data(), count, to, tag);
-                    }
-                for (int32_t tag : {9, 4})
-                  for (int32_t message = 0; message < 3; ++message) {
-                    const int32_t base = 10 * tag + message;
-                    auto sender = [&](int32_t pp) { return 1000.0 * group_peer(test.program, c.rank, 1, pp); };
-                    std::vector<double> got;
-                    lf_recv(&c, "activation", y.data(), count, previous, tag);
-                    EXPECT_EQ(y, std::vector<double>(count, sender(previous) + base));
-                    lf_recv(&c, "activation", y.data(), count, next, tag);
-                    EXPECT_EQ(y, std::vector<double>(count, sender(next) + base + 0.25));
+  EXPECT_EQ(
+      run_ranks(&test.program, {},
+                [&](lf_rank &c) {
+                  const int32_t size = test.axes[0].size, next = (c.pp + 1) % size, previous = (c.pp + size - 1) % size;
+                  if (size == 1)
+                    return;
+                  for (int64_t count : {1, 20000}) {
+                    std::vector<double> x(count), y(count);
+                    for (int32_t message = 0; message < 3; ++message)
+                      for (int32_t tag : {4, 9})
+                        for (int32_t to : {next, previous}) {
+                          x.assign(count, 1000 * c.rank + 10 * tag + message + (to == next ? 0.0 : 0.25));
+                          lf_send(&c, "activation", x.data(), count, to, tag);
+                        }
+                    for (int32_t tag : {9, 4})
+                      for (int32_t message = 0; message < 3; ++message) {
+                        const int32_t base = 10 * tag + message;
+                        auto sender = [&](int32_t pp) { return 1000.0 * group_peer(test.program, c.rank, 1, pp); };
+                        std::vector<double> got;
+                        lf_recv(&c, "activation", y.data(), count, previous, tag);
+                        EXPECT_EQ(y, std::vector<double>(count, sender(previous) + base));
+                        lf_recv(&c, "activation", y.data(), count, next, tag);
+                        EXPECT_EQ(y, std::vector<double>(count, sender(next) + base + 0.25));
+                      }
                   }
-              }
-              ASSERT_EQ(c.traffic->rows().size(), 1u);
-              EXPECT_EQ(c.traffic->rows()[0].messages, 24);
-              EXPECT_EQ(c.traffic->rows()[0].bytes, 12 * 8 + 12 * 20000 * 8);
-            }), 0);
+                  ASSERT_EQ(c.traffic->rows().size(), 1u);
+                  EXPECT_EQ(c.traffic->rows()[0].messages, 24);
+                  EXPECT_EQ(c.traffic->rows()[0].bytes, 12 * 8 + 12 * 20000 * 8);
+                }),
+      0);
 }
 
 // With two ranks on the axis next and previous are one rank, so the test above would mix both streams: left out.
@@ -64,17 +67,19 @@ class Pair : public testing::TestWithParam<std::vector<int32_t>> {};
 // The last message of a rank arrives although its body is over; an empty message is a message.
 TEST_P(Pair, LastMessageOutlivesTheSender) {
   TestProgram test(GetParam());
-  EXPECT_EQ(run_ranks(&test.program, {}, [&](lf_rank &c) {
-              std::vector<float> x(100000, 3.0f), y(100000);
-              if (c.pp == 0) {
-                lf_send(&c, "nothing", nullptr, 0, 1, 0);
-                lf_send(&c, "loss", x.data(), 100000, 1, 0);
-              } else if (c.pp == 1) {
-                lf_recv(&c, "nothing", nullptr, 0, 0, 0);
-                lf_recv(&c, "loss", y.data(), 100000, 0, 0);
-                EXPECT_EQ(x, y);
-              }
-            }), 0);
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        std::vector<float> x(100000, 3.0f), y(100000);
+                        if (c.pp == 0) {
+                          lf_send(&c, "nothing", nullptr, 0, 1, 0);
+                          lf_send(&c, "loss", x.data(), 100000, 1, 0);
+                        } else if (c.pp == 1) {
+                          lf_recv(&c, "nothing", nullptr, 0, 0, 0);
+                          lf_recv(&c, "loss", y.data(), 100000, 0, 0);
+                          EXPECT_EQ(x, y);
+                        }
+                      }),
+            0);
 }
 static std::vector<std::vector<int32_t>> pairs() {
   std::vector<std::vector<int32_t>> some;

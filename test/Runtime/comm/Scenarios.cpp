@@ -66,6 +66,10 @@ int run_scenario(const std::string &name) {
       sleep_for(1.2);
     });
   }
+  if (name == "common") { // all ranks fail alike
+    TestProgram test({2});
+    return run_ranks(&test.program, options, [](lf_rank &) { throw Failure{75, "stopped by signal 15"}; });
+  }
   if (name == "world") { // for a launcher of another world
     TestProgram test({6});
     return run_ranks(&test.program, options, [](lf_rank &) { throw std::logic_error("must not run"); });

@@ -1,6 +1,7 @@
 // TestProgram.h - a program that is only a mesh and its groups, for tests of communication.
 //
-// Idea: axes "a", "b", ... of the given sizes and one comm for every non-empty set of them, the whole set being "world".
+// Idea: axes "a", "b", ... of the given sizes and one comm for every non-empty set of them, the whole set being
+// "world".
 #pragma once
 
 #include "launch.h"

@@ -62,8 +62,8 @@ Stopped stopped(const LocalJob &job, const std::string &waits) {
 }
 
 // What a rank says when its wait is over without success: the cause, for the whole job or for itself.
-[[noreturn]] void give_up(LocalJob &job, int32_t rank, const Attached &attached, double timeout, Parking::Outcome outcome,
-                          const std::string &missing) {
+[[noreturn]] void give_up(LocalJob &job, int32_t rank, const Attached &attached, double timeout,
+                          Parking::Outcome outcome, const std::string &missing) {
   TraceEntry entry;
   std::string operation = attached.trace->waiting(entry) ? describe(entry) : "a call";
   if (outcome == Parking::Outcome::TimedOut) {

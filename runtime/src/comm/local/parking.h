@@ -18,10 +18,9 @@ public:
   using Clock = std::chrono::steady_clock;
   enum class Outcome { Ready, TimedOut, Stopped };
 
-  /// Waits until ready() (which must read sequentially consistent atomics), until `stop`, or until the deadline; ready()
-  /// wins over the others.
-  template <class Condition>
-  Outcome wait(Condition ready, const std::atomic<bool> &stop, Clock::time_point deadline) {
+  /// Waits until ready() (which must read sequentially consistent atomics), until `stop`, or until the deadline;
+  /// ready() wins over the others.
+  template <class Condition> Outcome wait(Condition ready, const std::atomic<bool> &stop, Clock::time_point deadline) {
     for (int i = 0; i < 64; ++i)
       if (ready())
         return Outcome::Ready;

@@ -12,8 +12,8 @@
 
 namespace lf::rt {
 
-/// Initialises MPI (once in a process; finalized at exit) and returns the rank. MPI_Init_thread. Throws Failure (2) when
-/// MPI's world is not `world`, which the launcher stated in `variable`.
+/// Initialises MPI (once in a process; finalized at exit) and returns the rank. MPI_Init_thread. Throws Failure (2)
+/// when MPI's world is not `world`, which the launcher stated in `variable`.
 int32_t join_mpi(int32_t world, const std::string &variable);
 /// The door of this process. After join_mpi; the ranks make their transports in step (MPI_Comm_dup).
 std::shared_ptr<Transport> make_mpi_transport(const Attached &);
