@@ -60,7 +60,8 @@ TEST(Safetensors, RefusesEachCorruption) {
       {file_of("[1,2]", 0), "expected a JSON object as header, got array"},
       {file_of(std::string(100000, '['), 0), "expected JSON as header"},
       {file_of(
-           R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+           R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
+           R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
            1),
        "\"a\" twice"},
       {one("7"), "tensor \"a\": expected an object with"},
