@@ -50,8 +50,8 @@ void readGpt2(Fields &file, ModelConfig &model) {
   file.only("position_embedding", "learned", "this family's positions");
   file.only("scale_attn_by_inverse_layer_idx", false, "not implemented");
   file.only("reorder_and_upcast_attn", false, "not implemented");
-  file.irrelevant({"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
-                   "summary_use_proj"});
+  file.irrelevant(
+      {"summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"});
   setKinds(model, std::vector<int64_t>(static_cast<size_t>(model.layers), 0));
 }
 

@@ -21,8 +21,8 @@ static void readHeads(Fields &file, ModelConfig &model) {
                                                 " heads (required in " + quote(model.family) + " files)");
   model.kvHeads = file.sizeIf("num_key_value_heads", maxHeads).value_or(model.heads);
   if (model.heads % model.kvHeads != 0)
-    throw file.error("num_key_value_heads", "a divisor of the " + plain(model.heads) + " heads (one of " +
-                                                list(divisors(model.heads)) + ")");
+    throw file.error("num_key_value_heads",
+                     "a divisor of the " + plain(model.heads) + " heads (one of " + list(divisors(model.heads)) + ")");
   if (model.family == "qwen3" && !file.has("head_dim")) {
     model.headDim = 128; // as Hugging Face does
   } else if (auto given = file.sizeIf("head_dim", maxHeadDim)) {

@@ -14,29 +14,84 @@
 namespace lf {
 
 static const std::vector<std::string> supported = {"gpt2", "llama", "qwen2", "qwen3", "mistral"};
-static const std::vector<std::string> planned = {"mixtral",     "qwen2_moe",   "qwen3_moe", "deepseek_v2", "deepseek_v3",
-                                                 "olmoe",       "gemma",       "gemma2",    "gemma3_text", "phi3",
-                                                 "gpt_oss",     "qwen3_next",  "llama4",    "glm4_moe",    "olmo2",
-                                                 "granitemoe"};
+static const std::vector<std::string> planned = {
+    "mixtral",     "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3", "olmoe",    "gemma", "gemma2",
+    "gemma3_text", "phi3",      "gpt_oss",   "qwen3_next",  "llama4",      "glm4_moe", "olmo2", "granitemoe"};
 
 /// Fields that say nothing about training: identity of the file, tokenizer, generation, task heads, dtype of storage.
-static const std::vector<std::string> irrelevantFields = {
-    "_name_or_path", "architectures", "model_type", "transformers_version", "torch_dtype", "dtype", "note", "name",
-    "bos_token_id", "eos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "decoder_start_token_id",
-    "tokenizer_class", "prefix", "model_max_length", "use_cache", "pretraining_tp", "is_decoder", "torchscript",
-    "use_bfloat16", "gradient_checkpointing", "tf_legacy_loss", "attn_implementation", "_attn_implementation",
-    "_attn_implementation_autoset", "output_attentions", "output_hidden_states", "return_dict", "return_dict_in_generate",
-    "output_scores", "task_specific_params", "problem_type", "finetuning_task", "id2label", "label2id", "num_labels",
-    "max_length", "min_length", "do_sample", "early_stopping", "num_beams", "num_beam_groups", "diversity_penalty",
-    "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty", "no_repeat_ngram_size",
-    "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "chunk_size_feed_forward",
-    "forced_bos_token_id", "forced_eos_token_id", "remove_invalid_values", "exponential_decay_length_penalty",
-    "suppress_tokens", "begin_suppress_tokens", "cross_attention_hidden_size", "unsloth_version", "unsloth_fixed"};
+static const std::vector<std::string> irrelevantFields = {"_name_or_path",
+                                                          "architectures",
+                                                          "model_type",
+                                                          "transformers_version",
+                                                          "torch_dtype",
+                                                          "dtype",
+                                                          "note",
+                                                          "name",
+                                                          "bos_token_id",
+                                                          "eos_token_id",
+                                                          "pad_token_id",
+                                                          "sep_token_id",
+                                                          "unk_token_id",
+                                                          "decoder_start_token_id",
+                                                          "tokenizer_class",
+                                                          "prefix",
+                                                          "model_max_length",
+                                                          "use_cache",
+                                                          "pretraining_tp",
+                                                          "is_decoder",
+                                                          "torchscript",
+                                                          "use_bfloat16",
+                                                          "gradient_checkpointing",
+                                                          "tf_legacy_loss",
+                                                          "attn_implementation",
+                                                          "_attn_implementation",
+                                                          "_attn_implementation_autoset",
+                                                          "output_attentions",
+                                                          "output_hidden_states",
+                                                          "return_dict",
+                                                          "return_dict_in_generate",
+                                                          "output_scores",
+                                                          "task_specific_params",
+                                                          "problem_type",
+                                                          "finetuning_task",
+                                                          "id2label",
+                                                          "label2id",
+                                                          "num_labels",
+                                                          "max_length",
+                                                          "min_length",
+                                                          "do_sample",
+                                                          "early_stopping",
+                                                          "num_beams",
+                                                          "num_beam_groups",
+                                                          "diversity_penalty",
+                                                          "temperature",
+                                                          "top_k",
+                                                          "top_p",
+                                                          "typical_p",
+                                                          "repetition_penalty",
+                                                          "length_penalty",
+                                                          "no_repeat_ngram_size",
+                                                          "encoder_no_repeat_ngram_size",
+                                                          "bad_words_ids",
+                                                          "num_return_sequences",
+                                                          "chunk_size_feed_forward",
+                                                          "forced_bos_token_id",
+                                                          "forced_eos_token_id",
+                                                          "remove_invalid_values",
+                                                          "exponential_decay_length_penalty",
+                                                          "suppress_tokens",
+                                                          "begin_suppress_tokens",
+                                                          "cross_attention_hidden_size",
+                                                          "unsloth_version",
+                                                          "unsloth_fixed"};
 
 Activation readActivation(Fields &file, const std::string &key, const std::string &absent) {
-  static const std::map<std::string, Activation> known = {
-      {"silu", Activation::silu},     {"swish", Activation::silu},         {"gelu", Activation::gelu},
-      {"gelu_new", Activation::geluTanh}, {"gelu_pytorch_tanh", Activation::geluTanh}, {"relu", Activation::relu}};
+  static const std::map<std::string, Activation> known = {{"silu", Activation::silu},
+                                                          {"swish", Activation::silu},
+                                                          {"gelu", Activation::gelu},
+                                                          {"gelu_new", Activation::geluTanh},
+                                                          {"gelu_pytorch_tanh", Activation::geluTanh},
+                                                          {"relu", Activation::relu}};
   auto it = known.find(file.text(key, absent));
   if (it == known.end())
     throw file.error(key, R"("silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh" or "relu")");

@@ -47,7 +47,8 @@ void readRope(Fields &file, ModelConfig &model) {
     model.ropeTheta = inner;
   }
   for (int64_t i = 0; i < model.headDim / 2; ++i)
-    model.invFreq.push_back(std::pow(model.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(model.headDim)));
+    model.invFreq.push_back(
+        std::pow(model.ropeTheta, -2.0 * static_cast<double>(i) / static_cast<double>(model.headDim)));
   model.ropeScale = 1.0;
   if (!rope)
     return;

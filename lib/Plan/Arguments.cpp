@@ -32,7 +32,9 @@ static std::string quotedList(const std::vector<std::string> &words) {
 }
 
 static void check(const Flag &flag, std::string &value, const std::string &origin) {
-  auto expected = [&](const std::string &what) { return usage(origin + ": expected " + what + ", got " + quote(value)); };
+  auto expected = [&](const std::string &what) {
+    return usage(origin + ": expected " + what + ", got " + quote(value));
+  };
   constexpr int64_t most = (int64_t{1} << 31) - 1;
   int64_t integer = 0;
   double real = 0;
@@ -66,8 +68,9 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
 Given giveFlag(const Flag &flag, std::vector<std::string> values, const std::string &origin) {
   switch (flag.stand) {
   case Stand::runtime:
-    throw usage(origin + ": expected a flag of lf-compile, got one of the training executable; pass it to the program "
-                         "that lf-compile writes (./train --" +
+    throw usage(origin +
+                ": expected a flag of lf-compile, got one of the training executable; pass it to the program "
+                "that lf-compile writes (./train --" +
                 flag.name + " ...)");
   case Stand::foreign:
     throw usage(origin + ": expected a flag of lf-compile, got one of Megatron without a counterpart: " + flag.help);
@@ -82,8 +85,7 @@ Given giveFlag(const Flag &flag, std::vector<std::string> values, const std::str
       !(!flag.neutral.empty() && values.size() == 1 && sameValue(values.front(), flag.neutral))) {
     if (flag.kind == Kind::toggle || flag.neutral.empty())
       throw usage(origin + " is not implemented yet; remove it");
-    throw usage(origin + " is not implemented yet: expected " + quote(flag.neutral) + ", got " +
-                quotedList(values));
+    throw usage(origin + " is not implemented yet: expected " + quote(flag.neutral) + ", got " + quotedList(values));
   }
   return {&flag, std::move(values), origin};
 }
@@ -103,8 +105,8 @@ static Error unknown(const std::string &typed, const std::string &name) {
 
 /// -1 asks Megatron's wrappers to derive a degree. Only dp is ever derived here.
 static void refuseDerived(const std::vector<std::string> &args) {
-  static const std::vector<std::string> degrees = {"tensor-model-parallel-size", "pipeline-model-parallel-size",
-                                                   "context-parallel-size", "expert-model-parallel-size",
+  static const std::vector<std::string> degrees = {"tensor-model-parallel-size",  "pipeline-model-parallel-size",
+                                                   "context-parallel-size",       "expert-model-parallel-size",
                                                    "expert-tensor-parallel-size", "data-parallel-size"};
   std::vector<std::string> asked;
   for (size_t i = 0; i < args.size(); ++i) {

@@ -39,30 +39,56 @@ void planFlags(std::vector<Flag> &t) {
 
   t.push_back(toggle(Stand::plan, "TP", "sequence-parallel", "split the residual stream over tp as well"));
 
-  t.push_back({"num-virtual-stages-per-pipeline-rank", Kind::integer, Stand::plan, "1", "PP", "N",
-               "stages of each pipeline rank (only 1 yet)", {"vpp"}});
-  t.push_back({"pipeline-model-parallel-layout", Kind::word, Stand::plan, "", "PP", "LAYOUT",
-               "stages as text: E embedding, t layer, L head and loss, | next stage, *N repeat", {"layout"}});
-  t.push_back({"pipeline-schedule", Kind::word, Stand::plan, "1f1b", "PP", "NAME", "gpipe or 1f1b", {},
+  t.push_back({"num-virtual-stages-per-pipeline-rank",
+               Kind::integer,
+               Stand::plan,
+               "1",
+               "PP",
+               "N",
+               "stages of each pipeline rank (only 1 yet)",
+               {"vpp"}});
+  t.push_back({"pipeline-model-parallel-layout",
+               Kind::word,
+               Stand::plan,
+               "",
+               "PP",
+               "LAYOUT",
+               "stages as text: E embedding, t layer, L head and loss, | next stage, *N repeat",
+               {"layout"}});
+  t.push_back({"pipeline-schedule",
+               Kind::word,
+               Stand::plan,
+               "1f1b",
+               "PP",
+               "NAME",
+               "gpipe or 1f1b",
+               {},
                {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v"}});
-  t.push_back({"decoder-first-pipeline-num-layers", Kind::integer, Stand::plan, "", "PP", "N", "layers of the first stage"});
-  t.push_back({"decoder-last-pipeline-num-layers", Kind::integer, Stand::plan, "", "PP", "N", "layers of the last stage"});
+  t.push_back(
+      {"decoder-first-pipeline-num-layers", Kind::integer, Stand::plan, "", "PP", "N", "layers of the first stage"});
+  t.push_back(
+      {"decoder-last-pipeline-num-layers", Kind::integer, Stand::plan, "", "PP", "N", "layers of the last stage"});
   t.push_back(toggle(Stand::plan, "PP", "account-for-embedding-in-pipeline-split", "count the embedding as a layer"));
   t.push_back(toggle(Stand::plan, "PP", "account-for-loss-in-pipeline-split", "count the head as a layer"));
 
-  t.push_back({"seq-length", Kind::integer, Stand::plan, "", "shapes", "N", "tokens of a sample (the model's maximum)"});
+  t.push_back(
+      {"seq-length", Kind::integer, Stand::plan, "", "shapes", "N", "tokens of a sample (the model's maximum)"});
   t.push_back({"micro-batch-size", Kind::integer, Stand::plan, "1", "shapes", "N", "samples of one rank at a time"});
-  t.push_back({"global-batch-size", Kind::integer, Stand::plan, "", "shapes", "N", "samples of a step (micro-batch x dp)"});
+  t.push_back(
+      {"global-batch-size", Kind::integer, Stand::plan, "", "shapes", "N", "samples of a step (micro-batch x dp)"});
   t.push_back(toggle(Stand::plan, "shapes", "fp32", "compute in float32 (default of the cpu target)"));
   t.push_back(toggle(Stand::plan, "shapes", "bf16", "compute in bfloat16 (default of the cuda target)"));
   t.push_back(toggle(Stand::plan, "shapes", "fp64", "compute in float64, to verify (cpu target)"));
   t.push_back({"hidden-dropout", Kind::real, Stand::plan, "", "shapes", "P", "instead of the model file's"});
-  t.push_back({"attention-dropout", Kind::real, Stand::plan, "", "shapes", "P", "instead of the model file's (only 0 yet)"});
+  t.push_back(
+      {"attention-dropout", Kind::real, Stand::plan, "", "shapes", "P", "instead of the model file's (only 0 yet)"});
   t.push_back({"make-vocab-size-divisible-by", Kind::integer, Stand::plan, "128", "shapes", "N",
                "pad the vocabulary to a multiple of N x tp"});
-  t.push_back({"ignore-config-field", Kind::words, Stand::plan, "", "shapes", "NAME...", "accept fields of the model file unread"});
+  t.push_back({"ignore-config-field", Kind::words, Stand::plan, "", "shapes", "NAME...",
+               "accept fields of the model file unread"});
   t.push_back(toggle(Stand::plan, "numerics", "deterministic-mode", "two runs give the same bits"));
-  t.push_back({"memory-budget", Kind::integer, Stand::plan, "", "numerics", "BYTES", "refuse plans whose ranks need more"});
+  t.push_back(
+      {"memory-budget", Kind::integer, Stand::plan, "", "numerics", "BYTES", "refuse plans whose ranks need more"});
   t.push_back({"target", Kind::word, Stand::plan, "cpu", "files", "NAME", "cpu or cuda", {}, {"cpu", "cuda"}});
 }
 
@@ -75,7 +101,8 @@ void callFlags(std::vector<Flag> &t) {
   t.push_back(file("plan-trace", "FILE.json", "write the planned timetable as a trace"));
   t.push_back(file("plan", "FILE.json", "read a plan; flags win over it"));
   t.push_back(file("plan-out", "FILE.json", "write the resolved plan"));
-  t.push_back(file("stop-after", "PHASE", "stop after import, train, shard, spmd, pipeline, schedule, runtime or emit"));
+  t.push_back(
+      file("stop-after", "PHASE", "stop after import, train, shard, spmd, pipeline, schedule, runtime or emit"));
   t.back().choices = {"import", "train", "shard", "spmd", "pipeline", "schedule", "runtime", "emit"};
   t.push_back(file("dump-phases-to", "DIR", "write the program after each phase"));
   t.push_back(toggle(Stand::call, "files", "help", "print this text"));
@@ -134,8 +161,8 @@ void otherFlags(std::vector<Flag> &t) {
   for (const char *name : {"num-layers", "hidden-size", "ffn-hidden-size", "num-attention-heads", "num-query-groups",
                            "kv-channels", "max-position-embeddings", "vocab-size"})
     t.push_back(shape(name, Kind::integer));
-  for (const char *name : {"norm-epsilon", "rotary-base", "rotary-percent", "init-method-std", "normalization",
-                           "position-embedding-type"})
+  for (const char *name :
+       {"norm-epsilon", "rotary-base", "rotary-percent", "init-method-std", "normalization", "position-embedding-type"})
     t.push_back(shape(name, Kind::word));
   for (const char *name : {"group-query-attention", "swiglu", "untie-embeddings-and-output-weights", "add-qkv-bias",
                            "disable-bias-linear", "qk-layernorm", "use-rope-scaling"})
@@ -143,11 +170,36 @@ void otherFlags(std::vector<Flag> &t) {
   // Without virtual stages messages are never overlapped; gradients are accumulated in float32 or wider.
   for (const char *name : {"no-overlap-p2p-communication", "accumulate-allreduce-grads-in-fp32", "use-mcore-models"})
     t.push_back(toggle(Stand::implied, "", name));
-  for (const char *name :
-       {"data-path", "train-iters", "no-shuffle", "lr", "min-lr", "lr-warmup-iters", "lr-warmup-init", "lr-decay-iters",
-        "lr-decay-style", "lr-wsd-decay-style", "lr-wsd-decay-iters", "weight-decay", "adam-beta1", "adam-beta2",
-        "adam-eps", "clip-grad", "seed", "cpu-threads", "load", "save", "save-interval", "save-hf", "log-interval",
-        "metrics", "trace", "eval-iters", "eval-interval", "split", "dump-gradients", "describe"})
+  for (const char *name : {"data-path",
+                           "train-iters",
+                           "no-shuffle",
+                           "lr",
+                           "min-lr",
+                           "lr-warmup-iters",
+                           "lr-warmup-init",
+                           "lr-decay-iters",
+                           "lr-decay-style",
+                           "lr-wsd-decay-style",
+                           "lr-wsd-decay-iters",
+                           "weight-decay",
+                           "adam-beta1",
+                           "adam-beta2",
+                           "adam-eps",
+                           "clip-grad",
+                           "seed",
+                           "cpu-threads",
+                           "load",
+                           "save",
+                           "save-interval",
+                           "save-hf",
+                           "log-interval",
+                           "metrics",
+                           "trace",
+                           "eval-iters",
+                           "eval-interval",
+                           "split",
+                           "dump-gradients",
+                           "describe"})
     t.push_back({name, Kind::words, Stand::runtime, "", "", "", ""});
   t.push_back(foreign("fp16", "there is no loss scaling; use --bf16 or --fp32"));
   t.push_back(foreign("train-samples", "the training length is --train-iters of the executable"));

@@ -1,7 +1,7 @@
 //===- ParseCompile.cpp - The command line of lf-compile --------------------===//
 //
-// Words become given flags (Arguments), plan.json joins them (ReadPlan), cxxopts holds the declarations, types, defaults
-// and the help text; what follows from flags and model together is ResolvePlan's.
+// Words become given flags (Arguments), plan.json joins them (ReadPlan), cxxopts holds the declarations, types,
+// defaults and the help text; what follows from flags and model together is ResolvePlan's.
 //
 //===----------------------------------------------------------------------===//
 #include "Arguments.h"

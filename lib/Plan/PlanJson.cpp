@@ -16,16 +16,18 @@
 namespace lf {
 
 /// Size names of plan.json and the flags that state them.
-static const std::pair<const char *, const char *> sizeFlags[] = {
-    {"tp", "tensor-model-parallel-size"}, {"pp", "pipeline-model-parallel-size"},
-    {"cp", "context-parallel-size"},      {"ep", "expert-model-parallel-size"},
-    {"etp", "expert-tensor-parallel-size"}, {"dp", "data-parallel-size"},
-    {"vpp", "num-virtual-stages-per-pipeline-rank"}};
+static const std::pair<const char *, const char *> sizeFlags[] = {{"tp", "tensor-model-parallel-size"},
+                                                                  {"pp", "pipeline-model-parallel-size"},
+                                                                  {"cp", "context-parallel-size"},
+                                                                  {"ep", "expert-model-parallel-size"},
+                                                                  {"etp", "expert-tensor-parallel-size"},
+                                                                  {"dp", "data-parallel-size"},
+                                                                  {"vpp", "num-virtual-stages-per-pipeline-rank"}};
 
 static Json modelJson(const ModelConfig &m) {
-  return {{"family", m.family}, {"layers", m.layers},    {"hidden", m.hidden},    {"ffn", m.ffn},
-          {"heads", m.heads},   {"kv_heads", m.kvHeads}, {"head_dim", m.headDim}, {"vocab", m.vocab},
-          {"parameters", parameterCount(m)}};
+  return {{"family", m.family},    {"layers", m.layers}, {"hidden", m.hidden},
+          {"ffn", m.ffn},          {"heads", m.heads},   {"kv_heads", m.kvHeads},
+          {"head_dim", m.headDim}, {"vocab", m.vocab},   {"parameters", parameterCount(m)}};
 }
 
 std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
@@ -38,7 +40,7 @@ Json planJson(const ParallelPlan &plan, const ModelConfig &model) {
   Json json;
   json["version"] = 1;
   json["model"] = modelJson(model);
-  json["sizes"] = {{"tp", plan.tp}, {"pp", plan.pp},   {"cp", plan.cp},   {"ep", plan.ep},
+  json["sizes"] = {{"tp", plan.tp},   {"pp", plan.pp}, {"cp", plan.cp},   {"ep", plan.ep},
                    {"etp", plan.etp}, {"dp", plan.dp}, {"vpp", plan.vpp}, {"world", plan.world()}};
   json["layout"] = layoutText(plan, model);
   json["micro_batches"] = plan.microBatches();
@@ -49,7 +51,8 @@ Json planJson(const ParallelPlan &plan, const ModelConfig &model) {
   return json;
 }
 
-// ---- Reading ---------------------------------------------------------------------------------------------------------
+// ---- Reading
+// ---------------------------------------------------------------------------------------------------------
 
 static std::string at(const PlanFile &file, const std::string &pointer) { return file.where + ": " + quote(pointer); }
 
@@ -176,8 +179,9 @@ void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model
     auto it = flags.find(name);
     return it == flags.end() ? std::string("1") : it->second.value();
   };
-  bool pipelineChanged = given.contains("pipeline-model-parallel-size") &&
-                         value(given, "pipeline-model-parallel-size") != value(file.flags, "pipeline-model-parallel-size");
+  bool pipelineChanged =
+      given.contains("pipeline-model-parallel-size") &&
+      value(given, "pipeline-model-parallel-size") != value(file.flags, "pipeline-model-parallel-size");
   int64_t pp = std::stoll(value(file.flags, "pipeline-model-parallel-size"));
   bool even = model.layers % pp == 0 &&
               file.layout == layoutOf(std::vector<int64_t>(static_cast<size_t>(pp), model.layers / pp));

@@ -71,8 +71,8 @@ static void tensorParallel(ParallelPlan &p, const ModelConfig &m) {
                   plain(p.tp) + " (" + remainder(p.tp, m.kvHeads) + ")" + legal);
     int64_t each = m.heads / m.kvHeads, repeat = p.tp / m.kvHeads;
     throw usage(name + ": expected the " + plain(each) + " query heads of a kv head to divide by its " + plain(repeat) +
-                " copies (tp " + plain(p.tp) + " / " + plain(m.kvHeads) + " kv heads), got " +
-                remainder(each, repeat) + legal);
+                " copies (tp " + plain(p.tp) + " / " + plain(m.kvHeads) + " kv heads), got " + remainder(each, repeat) +
+                legal);
   }
   if (m.ffn % p.tp != 0)
     throw usage(name + ": expected a divisor of the ffn size " + plain(m.ffn) + ", got " + plain(p.tp) + " (" +
@@ -109,8 +109,9 @@ static void shapes(ParallelPlan &p, const ModelConfig &m) {
   if (p.seqLength < 1)
     throw usage("\"--seq-length\": expected an integer of at least 1, got " + plain(p.seqLength));
   if (p.seqLength > m.maxPositions)
-    throw usage("\"--seq-length\": expected at most " + plain(m.maxPositions) + " (the positions of the model file), got " +
-                plain(p.seqLength) + (m.learnedPositions ? "" : "; raise \"/max_position_embeddings\" to train longer"));
+    throw usage("\"--seq-length\": expected at most " + plain(m.maxPositions) +
+                " (the positions of the model file), got " + plain(p.seqLength) +
+                (m.learnedPositions ? "" : "; raise \"/max_position_embeddings\" to train longer"));
   int64_t parts = p.tp * p.cp;
   if (p.sequenceParallel && p.seqLength % parts != 0)
     throw usage("\"--seq-length\": expected a multiple of " + plain(parts) + " (tp " + plain(p.tp) + " x cp " +
@@ -144,7 +145,8 @@ static void dropout(ParallelPlan &p, const ModelConfig &m) {
                      ? " from \"--attention-dropout\""
                      : std::string(" from ") + (gpt2 ? "\"/attn_pdrop\" of the model file (absent means 0.1)"
                                                      : "\"/attention_dropout\" of the model file")) +
-                "; state \"" + (gpt2 ? "attn_pdrop" : "attention_dropout") + "\": 0.0 there or pass --attention-dropout 0");
+                "; state \"" + (gpt2 ? "attn_pdrop" : "attention_dropout") +
+                "\": 0.0 there or pass --attention-dropout 0");
 }
 
 void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {

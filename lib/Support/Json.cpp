@@ -33,7 +33,8 @@ std::string readFile(const std::string &path, const std::string &what) {
   while (in.read(block, sizeof block), in.gcount() > 0) {
     text.append(block, static_cast<size_t>(in.gcount()));
     if (text.size() > maxBytes)
-      throw usage(what + " " + quote(path) + ": expected at most " + std::to_string(maxBytes) + " bytes of JSON, got more");
+      throw usage(what + " " + quote(path) + ": expected at most " + std::to_string(maxBytes) +
+                  " bytes of JSON, got more");
   }
   if (in.bad())
     throw usage(what + " " + quote(path) + ": reading failed after " + std::to_string(text.size()) + " bytes");

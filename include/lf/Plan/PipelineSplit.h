@@ -22,7 +22,7 @@ std::string proposeLayout(int64_t layers, int64_t pp);
 
 /// What the four flags for uneven splits ask for.
 struct UnevenSplit {
-  std::optional<int64_t> first, last; ///< --decoder-first/last-pipeline-num-layers
+  std::optional<int64_t> first, last;   ///< --decoder-first/last-pipeline-num-layers
   bool embedding = false, loss = false; ///< --account-for-embedding/loss-in-pipeline-split
   bool asked() const { return first || last || embedding || loss; }
 };

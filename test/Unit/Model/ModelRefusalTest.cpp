@@ -57,8 +57,9 @@ INSTANTIATE_TEST_SUITE_P(
              R"(m.json: "/vocab_size": expected an integer from 1 to 2147483647, got 18446744073709551615)"},
         Case{"Missing", R"({"vocab_size": null})",
              R"(m.json: "/vocab_size": expected an integer from 1 to 2147483647 (the field is required), got nothing)"},
-        Case{"Heads", R"({"num_attention_heads": 12, "num_key_value_heads": 12})",
-             R"(m.json: "/num_attention_heads": expected a divisor of "/hidden_size" 64 when "/head_dim" is not given, got 12 (64 % 12 = 4))"},
+        Case{
+            "Heads", R"({"num_attention_heads": 12, "num_key_value_heads": 12})",
+            R"(m.json: "/num_attention_heads": expected a divisor of "/hidden_size" 64 when "/head_dim" is not given, got 12 (64 % 12 = 4))"},
         Case{"KvHeads", R"({"num_key_value_heads": 3})",
              R"(m.json: "/num_key_value_heads": expected a divisor of the 8 heads (one of 1, 2, 4, 8), got 3)"},
         Case{"OddHead", R"({"head_dim": 7})",
@@ -75,26 +76,33 @@ INSTANTIATE_TEST_SUITE_P(
              R"(m.json: "/rope_parameters/rope_theta": expected 10000 as "/rope_theta" says, got 500000.0)"},
         Case{"Unknown", R"({"totally_new_field": 3})",
              R"(m.json: "/totally_new_field": expected a known field, got "totally_new_field")"},
-        Case{"Misspelt", R"({"rms_norm_epsilon": 1e-5})",
-             R"(m.json: "/rms_norm_epsilon": expected a known field, got "rms_norm_epsilon"; did you mean "rms_norm_eps"?)"},
-        Case{"Activation", R"({"hidden_act": "mish"})",
-             R"(m.json: "/hidden_act": expected "silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh" or "relu", got "mish")"},
-        Case{"Flag", R"({"tie_word_embeddings": 1})", R"(m.json: "/tie_word_embeddings": expected true or false, got 1)"},
+        Case{
+            "Misspelt", R"({"rms_norm_epsilon": 1e-5})",
+            R"(m.json: "/rms_norm_epsilon": expected a known field, got "rms_norm_epsilon"; did you mean "rms_norm_eps"?)"},
+        Case{
+            "Activation", R"({"hidden_act": "mish"})",
+            R"(m.json: "/hidden_act": expected "silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh" or "relu", got "mish")"},
+        Case{"Flag", R"({"tie_word_embeddings": 1})",
+             R"(m.json: "/tie_word_embeddings": expected true or false, got 1)"},
         Case{"Bias", R"({"model_type": "mistral", "attention_bias": true})",
              R"(m.json: "/attention_bias": expected false (what "mistral" models have), got true)"},
         Case{"Types", R"({"model_type": "qwen2", "layer_types": ["full_attention"]})",
              R"(m.json: "/layer_types": expected an array of 4 ("/num_hidden_layers"), got an array of 1)"},
-        Case{"Type",
-             R"({"model_type": "qwen2", "layer_types": ["full_attention", "chunked", "full_attention", "full_attention"]})",
-             R"(m.json: "/layer_types/1": expected "full_attention" or "sliding_attention", got "chunked")"},
-        Case{"NotYet", R"({"model_type": "mixtral"})",
-             R"(m.json: "/model_type": "mixtral" is not implemented yet: expected "gpt2", "llama", "qwen2", "qwen3" or "mistral", got "mixtral")"},
+        Case{
+            "Type",
+            R"({"model_type": "qwen2", "layer_types": ["full_attention", "chunked", "full_attention", "full_attention"]})",
+            R"(m.json: "/layer_types/1": expected "full_attention" or "sliding_attention", got "chunked")"},
+        Case{
+            "NotYet", R"({"model_type": "mixtral"})",
+            R"(m.json: "/model_type": "mixtral" is not implemented yet: expected "gpt2", "llama", "qwen2", "qwen3" or "mistral", got "mixtral")"},
         Case{"Foreign", R"({"model_type": "bert"})",
              R"(m.json: "/model_type": expected "gpt2", "llama", "qwen2", "qwen3" or "mistral", got "bert")"},
-        Case{"KvRequired", R"({"model_type": "mistral", "num_key_value_heads": null})",
-             R"(m.json: "/num_key_value_heads": expected an integer that divides the 8 heads (required in "mistral" files), got nothing)"},
-        Case{"TooLarge", R"({"hidden_size": 2147483640, "intermediate_size": 2147483647, "head_dim": 64})",
-             R"(m.json: expected at most 2^50 parameters, got about 55340246577056784384; check the sizes of the model file)"}),
+        Case{
+            "KvRequired", R"({"model_type": "mistral", "num_key_value_heads": null})",
+            R"(m.json: "/num_key_value_heads": expected an integer that divides the 8 heads (required in "mistral" files), got nothing)"},
+        Case{
+            "TooLarge", R"({"hidden_size": 2147483640, "intermediate_size": 2147483647, "head_dim": 64})",
+            R"(m.json: expected at most 2^50 parameters, got about 55340246577056784384; check the sizes of the model file)"}),
     [](const auto &info) { return info.param.name; });
 
 TEST(Refusal, Gpt2Contradictions) {
@@ -124,10 +132,12 @@ TEST(Refusal, TextThatIsNoJson) {
   EXPECT_EQ(refusal("{\n\"a\": \"\xff\"}"),
             "m.json: expected JSON, got a mistake at line 2, column 7: invalid string: ill-formed UTF-8 byte");
   EXPECT_EQ(refusal("[1]"), "m.json: expected a JSON object (a model's config.json), got an array of 1");
-  EXPECT_EQ(refusal("{} x"), "m.json: expected JSON, got a mistake at line 1, column 4: invalid literal; expected end of "
-                             "input");
+  EXPECT_EQ(refusal("{} x"),
+            "m.json: expected JSON, got a mistake at line 1, column 4: invalid literal; expected end of "
+            "input");
   EXPECT_EQ(refusal(R"({"a": 1e999})"), "m.json: expected numbers that fit a double, got \"1e999\"");
-  EXPECT_EQ(refusal(R"({"a": {"b": 1, "b": 2}})"), "m.json: \"/a/b\": expected each key once, got it twice; remove one");
+  EXPECT_EQ(refusal(R"({"a": {"b": 1, "b": 2}})"),
+            "m.json: \"/a/b\": expected each key once, got it twice; remove one");
   EXPECT_NE(refusal(std::string(100000, '[')), "accepted");
 }
 

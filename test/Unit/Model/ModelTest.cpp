@@ -66,7 +66,10 @@ TEST(Model, Gpt2DefaultsAreThoseOfHuggingFace) {
 }
 
 TEST(Model, BothSpellingsOfRopeAreOne) {
-  Json scaling = {{"rope_type", "llama3"}, {"factor", 32.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0},
+  Json scaling = {{"rope_type", "llama3"},
+                  {"factor", 32.0},
+                  {"low_freq_factor", 1.0},
+                  {"high_freq_factor", 4.0},
                   {"original_max_position_embeddings", 8192}};
   Json older = llama(), newer = llama();
   older["head_dim"] = newer["head_dim"] = 64;
@@ -79,8 +82,15 @@ TEST(Model, BothSpellingsOfRopeAreOne) {
   EXPECT_EQ(a.ropeTheta, 500000.0);
   // Reference values: the published llama3 formula evaluated independently for theta 5e5, 64 channels.
   ASSERT_EQ(a.invFreq.size(), 32u);
-  const std::pair<int, double> expected[] = {
-      {0, 1}, {5, 0.12868737343265052}, {12, 0.0072926647372171093}, {15, 0.001290547928209264}, {16, 0.00042955679655936815}, {17, 9.7082878026276702e-05}, {18, 1.9461638184831125e-05}, {20, 8.5702554898814781e-06}, {31, 9.41830672543491e-08}};
+  const std::pair<int, double> expected[] = {{0, 1},
+                                             {5, 0.12868737343265052},
+                                             {12, 0.0072926647372171093},
+                                             {15, 0.001290547928209264},
+                                             {16, 0.00042955679655936815},
+                                             {17, 9.7082878026276702e-05},
+                                             {18, 1.9461638184831125e-05},
+                                             {20, 8.5702554898814781e-06},
+                                             {31, 9.41830672543491e-08}};
   for (auto [i, value] : expected)
     EXPECT_NEAR(a.invFreq[static_cast<size_t>(i)] / value, 1.0, 1e-12) << i;
   older["rope_scaling"]["type"] = "llama3";

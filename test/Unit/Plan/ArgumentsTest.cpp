@@ -47,8 +47,9 @@ TEST_F(ArgumentsTest, HelpNeedsNoModel) {
 TEST_F(ArgumentsTest, UnknownFlagsGetTheNearest) {
   EXPECT_EQ(refusal("--num-layers-in-first-stagee 10"), "unknown option \"--num-layers-in-first-stagee\"; --help lists "
                                                         "the known ones");
-  EXPECT_EQ(refusal("--decoder-first-pipeline-num-layer 1"),
-            R"(unknown option "--decoder-first-pipeline-num-layer", did you mean "--decoder-first-pipeline-num-layers"?)");
+  EXPECT_EQ(
+      refusal("--decoder-first-pipeline-num-layer 1"),
+      R"(unknown option "--decoder-first-pipeline-num-layer", did you mean "--decoder-first-pipeline-num-layers"?)");
   EXPECT_EQ(refusal("--tensor-model-paralel-size 2"),
             R"(unknown option "--tensor-model-paralel-size", did you mean "--tensor-model-parallel-size"?)");
   EXPECT_EQ(refusal("--sequence_paralel"),
@@ -66,14 +67,18 @@ TEST_F(ArgumentsTest, WrongValues) {
   EXPECT_EQ(refusal("--tp 2.0"), R"("--tp": expected an integer from 1 to 2147483647, got "2.0")");
   EXPECT_EQ(refusal("--tp 99999999999999999999"),
             R"("--tp": expected an integer from 1 to 2147483647, got "99999999999999999999")");
-  EXPECT_EQ(refusal("--hidden-dropout nan"), R"("--hidden-dropout": expected a number of at least 0 and below 1, got "nan")");
+  EXPECT_EQ(refusal("--hidden-dropout nan"),
+            R"("--hidden-dropout": expected a number of at least 0 and below 1, got "nan")");
   EXPECT_EQ(refusal("--emit obj"), R"("--emit": expected "exe" or "cpp", got "obj")");
   EXPECT_EQ(refusal("--report="), R"("--report": expected a value, got "")");
   EXPECT_EQ(refusal("--fp32 --fp64"), R"(expected one of "--fp32", "--bf16" and "--fp64", got "--fp32" and "--fp64")");
-  EXPECT_EQ(refusal("--bf16"), R"("--bf16": expected float32 or float64 on the cpu target, got bfloat16; pass --target cuda or --fp32)");
-  EXPECT_EQ(refusal("--fp64 --target cuda"), R"("--fp64": expected float32 or bfloat16 on the cuda target, got float64; pass --target cpu)");
-  EXPECT_EQ(refusal("--tp -1 --pp=-1"), R"(expected every degree to be stated, since only one (dp) is derived, got )"
-                                        R"("--tp" -1 and "--pp" -1; for example --world-size 16 --tp 2 --pp 2 gives dp 4)");
+  EXPECT_EQ(refusal("--bf16"),
+            R"("--bf16": expected float32 or float64 on the cpu target, got bfloat16; pass --target cuda or --fp32)");
+  EXPECT_EQ(refusal("--fp64 --target cuda"),
+            R"("--fp64": expected float32 or bfloat16 on the cuda target, got float64; pass --target cpu)");
+  EXPECT_EQ(refusal("--tp -1 --pp=-1"),
+            R"(expected every degree to be stated, since only one (dp) is derived, got )"
+            R"("--tp" -1 and "--pp" -1; for example --world-size 16 --tp 2 --pp 2 gives dp 4)");
 }
 
 TEST_F(ArgumentsTest, WordsThatAreNoFlags) {
@@ -97,9 +102,11 @@ TEST_F(ArgumentsTest, WordsThatAreNoFlags) {
 TEST_F(ArgumentsTest, NotImplementedYetIsRefusedByName) {
   EXPECT_EQ(refusal("--recompute-granularity full"), R"("--recompute-granularity" is not implemented yet; remove it)");
   EXPECT_EQ(refusal("--recompute_modules core_attn mlp"), R"("--recompute_modules" is not implemented yet; remove it)");
-  EXPECT_EQ(refusal("--recompute-modules attention"),
-            R"("--recompute-modules": expected "core_attn", "mlp", "mlp_act", "pre_mlp", "moe", "moe_act", "shared_experts", "routed_experts", "layernorm", "mla_up_proj", "a2a_overlap_attn", "a2a_overlap_post_attn" or "a2a_overlap_mlp", got "attention")");
-  EXPECT_EQ(refusal("--use-distributed-optimizer"), R"("--use-distributed-optimizer" is not implemented yet; remove it)");
+  EXPECT_EQ(
+      refusal("--recompute-modules attention"),
+      R"("--recompute-modules": expected "core_attn", "mlp", "mlp_act", "pre_mlp", "moe", "moe_act", "shared_experts", "routed_experts", "layernorm", "mla_up_proj", "a2a_overlap_attn", "a2a_overlap_post_attn" or "a2a_overlap_mlp", got "attention")");
+  EXPECT_EQ(refusal("--use-distributed-optimizer"),
+            R"("--use-distributed-optimizer" is not implemented yet; remove it)");
   EXPECT_EQ(refusal("--data-parallel-sharding-strategy optim"),
             R"("--data-parallel-sharding-strategy" is not implemented yet: expected "no_shard", got "optim")");
   EXPECT_EQ(refusal("--cp 2"), R"("--context-parallel-size" is not implemented yet: expected 1, got 2)");
@@ -114,10 +121,12 @@ TEST_F(ArgumentsTest, NotImplementedYetIsRefusedByName) {
 }
 
 TEST_F(ArgumentsTest, FlagsThatBelongElsewhere) {
-  EXPECT_EQ(refusal("--lr 1e-4"), R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to )"
-                                  R"(the program that lf-compile writes (./train --lr ...))");
-  EXPECT_EQ(refusal("--fp16"), R"("--fp16": expected a flag of lf-compile, got one of Megatron without a counterpart: there )"
-                               R"(is no loss scaling; use --bf16 or --fp32)");
+  EXPECT_EQ(refusal("--lr 1e-4"),
+            R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to )"
+            R"(the program that lf-compile writes (./train --lr ...))");
+  EXPECT_EQ(refusal("--fp16"),
+            R"("--fp16": expected a flag of lf-compile, got one of Megatron without a counterpart: there )"
+            R"(is no loss scaling; use --bf16 or --fp32)");
 }
 
 TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
@@ -128,12 +137,15 @@ TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
             "accepted");
   EXPECT_EQ(refusal("--num-layers 5"),
             R"("--num-layers": expected 4 as the model file says, got "5"; remove the flag or change the model file)");
-  EXPECT_EQ(refusal("--norm-epsilon 1e-5"),
-            R"("--norm-epsilon": expected 1e-06 as the model file says, got "1e-5"; remove the flag or change the model file)");
-  EXPECT_EQ(refusal("--qk-layernorm"),
-            R"("--qk-layernorm": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
-  EXPECT_EQ(refusal("--use-rope-scaling"),
-            R"("--use-rope-scaling": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
+  EXPECT_EQ(
+      refusal("--norm-epsilon 1e-5"),
+      R"("--norm-epsilon": expected 1e-06 as the model file says, got "1e-5"; remove the flag or change the model file)");
+  EXPECT_EQ(
+      refusal("--qk-layernorm"),
+      R"("--qk-layernorm": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
+  EXPECT_EQ(
+      refusal("--use-rope-scaling"),
+      R"("--use-rope-scaling": expected "false" as the model file says, got "true"; remove the flag or change the model file)");
   EXPECT_EQ(plan("--num-layers 4").options.count("num-layers"), 0u);
 }
 
@@ -146,27 +158,90 @@ TEST_F(ArgumentsTest, UnknownModelFieldsCanBeIgnored) {
 
 /// Every flag that the interface names is known: refused or accepted, but never unknown, and never a crash.
 TEST_F(ArgumentsTest, EveryFlagOfTheInterfaceIsKnown) {
-  const std::vector<std::string> names = {
-      "target", "emit", "dry-run", "report", "plan-trace", "plan", "plan-out", "stop-after", "dump-phases-to",
-      "memory-budget", "tensor-model-parallel-size", "tp", "pipeline-model-parallel-size", "pp",
-      "context-parallel-size", "cp", "expert-model-parallel-size", "ep", "expert-tensor-parallel-size", "etp",
-      "data-parallel-size", "dp", "world-size", "sequence-parallel", "tp-comm-overlap",
-      "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank", "vpp",
-      "pipeline-model-parallel-layout", "layout", "microbatch-group-size-per-virtual-pipeline-stage",
-      "microbatch-group-size-per-vp-stage", "no-overlap-p2p-communication", "decoder-first-pipeline-num-layers",
-      "decoder-last-pipeline-num-layers", "account-for-embedding-in-pipeline-split",
-      "account-for-loss-in-pipeline-split", "pipeline-schedule", "cp-comm-type",
-      "hierarchical-context-parallel-sizes", "moe-token-dispatcher-type", "moe-enable-deepep", "moe-deepep-num-sms",
-      "moe-permute-fusion", "overlap-moe-expert-parallel-comm", "delay-wgrad-compute", "moe-expert-capacity-factor",
-      "moe-pad-expert-input-to-capacity", "moe-token-drop-policy", "moe-router-load-balancing-type",
-      "moe-aux-loss-coeff", "moe-z-loss-coeff", "moe-router-bias-update-rate", "data-parallel-sharding-strategy",
-      "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather", "ddp-bucket-size",
-      "recompute-granularity", "recompute-method", "recompute-num-layers", "recompute-modules",
-      "fine-grained-activation-offloading", "offload-modules", "offload-tensors", "min-offloaded-tensor-size",
-      "optimizer-cpu-offload", "optimizer-offload-fraction", "overlap-cpu-optimizer-d2h-h2d",
-      "cross-entropy-loss-fusion", "cross-entropy-fusion-impl", "cross-entropy-chunking", "mtp-num-layers",
-      "mtp-loss-scaling-factor", "deterministic-mode", "seq-length", "micro-batch-size", "global-batch-size", "fp32",
-      "bf16", "fp64", "hidden-dropout", "attention-dropout", "make-vocab-size-divisible-by"};
+  const std::vector<std::string> names = {"target",
+                                          "emit",
+                                          "dry-run",
+                                          "report",
+                                          "plan-trace",
+                                          "plan",
+                                          "plan-out",
+                                          "stop-after",
+                                          "dump-phases-to",
+                                          "memory-budget",
+                                          "tensor-model-parallel-size",
+                                          "tp",
+                                          "pipeline-model-parallel-size",
+                                          "pp",
+                                          "context-parallel-size",
+                                          "cp",
+                                          "expert-model-parallel-size",
+                                          "ep",
+                                          "expert-tensor-parallel-size",
+                                          "etp",
+                                          "data-parallel-size",
+                                          "dp",
+                                          "world-size",
+                                          "sequence-parallel",
+                                          "tp-comm-overlap",
+                                          "num-layers-per-virtual-pipeline-stage",
+                                          "num-virtual-stages-per-pipeline-rank",
+                                          "vpp",
+                                          "pipeline-model-parallel-layout",
+                                          "layout",
+                                          "microbatch-group-size-per-virtual-pipeline-stage",
+                                          "microbatch-group-size-per-vp-stage",
+                                          "no-overlap-p2p-communication",
+                                          "decoder-first-pipeline-num-layers",
+                                          "decoder-last-pipeline-num-layers",
+                                          "account-for-embedding-in-pipeline-split",
+                                          "account-for-loss-in-pipeline-split",
+                                          "pipeline-schedule",
+                                          "cp-comm-type",
+                                          "hierarchical-context-parallel-sizes",
+                                          "moe-token-dispatcher-type",
+                                          "moe-enable-deepep",
+                                          "moe-deepep-num-sms",
+                                          "moe-permute-fusion",
+                                          "overlap-moe-expert-parallel-comm",
+                                          "delay-wgrad-compute",
+                                          "moe-expert-capacity-factor",
+                                          "moe-pad-expert-input-to-capacity",
+                                          "moe-token-drop-policy",
+                                          "moe-router-load-balancing-type",
+                                          "moe-aux-loss-coeff",
+                                          "moe-z-loss-coeff",
+                                          "moe-router-bias-update-rate",
+                                          "data-parallel-sharding-strategy",
+                                          "use-distributed-optimizer",
+                                          "overlap-grad-reduce",
+                                          "overlap-param-gather",
+                                          "ddp-bucket-size",
+                                          "recompute-granularity",
+                                          "recompute-method",
+                                          "recompute-num-layers",
+                                          "recompute-modules",
+                                          "fine-grained-activation-offloading",
+                                          "offload-modules",
+                                          "offload-tensors",
+                                          "min-offloaded-tensor-size",
+                                          "optimizer-cpu-offload",
+                                          "optimizer-offload-fraction",
+                                          "overlap-cpu-optimizer-d2h-h2d",
+                                          "cross-entropy-loss-fusion",
+                                          "cross-entropy-fusion-impl",
+                                          "cross-entropy-chunking",
+                                          "mtp-num-layers",
+                                          "mtp-loss-scaling-factor",
+                                          "deterministic-mode",
+                                          "seq-length",
+                                          "micro-batch-size",
+                                          "global-batch-size",
+                                          "fp32",
+                                          "bf16",
+                                          "fp64",
+                                          "hidden-dropout",
+                                          "attention-dropout",
+                                          "make-vocab-size-divisible-by"};
   for (const std::string &name : names)
     for (const char *value : {"", " 1", " x", "=", "=true", " -7 9"})
       EXPECT_EQ(refusal("--" + name + value).find("unknown option"), std::string::npos) << name << value;

@@ -20,9 +20,8 @@ namespace lf {
 class CompileTest : public testing::Test {
 protected:
   CompileTest() {
-    folder = std::filesystem::temp_directory_path() /
-             ("lf-plan-" + std::to_string(::getpid()) + "-" +
-              testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder = std::filesystem::temp_directory_path() / ("lf-plan-" + std::to_string(::getpid()) + "-" +
+                                                       testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder);
     json = Json::parse(R"({"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 64, "intermediate_size": 192,
       "num_attention_heads": 8, "num_key_value_heads": 4, "vocab_size": 320, "max_position_embeddings": 128})");

@@ -20,7 +20,9 @@ std::vector<int64_t> layers(std::string layout) {
   std::istringstream stages(layout + "|");
   for (std::string stage; std::getline(stages, stage, '|');) {
     size_t t = stage.find('t');
-    out.push_back(t == std::string::npos ? 0 : stage.find('*') == std::string::npos ? 1 : std::stoll(stage.substr(t + 2)));
+    out.push_back(t == std::string::npos                 ? 0
+                  : stage.find('*') == std::string::npos ? 1
+                                                         : std::stoll(stage.substr(t + 2)));
   }
   return out;
 }
@@ -66,21 +68,26 @@ std::string refusal(int64_t n, int64_t pp, const UnevenSplit &split) {
 }
 
 TEST(PipelineSplit, UnevenFlagsNeverDropLayers) {
-  EXPECT_EQ(refusal(20, 1, {{}, 1, false, false}),
-            "\"--decoder-last-pipeline-num-layers\": expected 20 (all layers of the model, since pp=1), got 1; remove the "
-            "flag or raise --pp");
-  EXPECT_EQ(refusal(20, 2, {3, 5, false, false}),
-            "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
-            "3 first - 5 last = 12 for 0 middle stages");
-  EXPECT_EQ(refusal(20, 4, {3, 4, false, false}),
-            "\"--decoder-first-pipeline-num-layers\": expected the layers of the middle stages to be a multiple of 2, got "
-            "20 layers - 3 first - 4 last = 13 (13 % 2 = 1)");
-  EXPECT_EQ(refusal(20, 4, {21, {}, false, false}),
-            "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
-            "21 first = -1 for 3 middle stages");
-  EXPECT_EQ(refusal(6, 4, {{}, {}, true, false}),
-            "expected layers and accounted slots to be a multiple of \"--pp\" 4, got 7 (6 layers + 1 embedding; 7 % 4 = "
-            "3); legal sizes: 1, 7");
+  EXPECT_EQ(
+      refusal(20, 1, {{}, 1, false, false}),
+      "\"--decoder-last-pipeline-num-layers\": expected 20 (all layers of the model, since pp=1), got 1; remove the "
+      "flag or raise --pp");
+  EXPECT_EQ(
+      refusal(20, 2, {3, 5, false, false}),
+      "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
+      "3 first - 5 last = 12 for 0 middle stages");
+  EXPECT_EQ(
+      refusal(20, 4, {3, 4, false, false}),
+      "\"--decoder-first-pipeline-num-layers\": expected the layers of the middle stages to be a multiple of 2, got "
+      "20 layers - 3 first - 4 last = 13 (13 % 2 = 1)");
+  EXPECT_EQ(
+      refusal(20, 4, {21, {}, false, false}),
+      "\"--decoder-first-pipeline-num-layers\": expected the stages to hold all layers and no more, got 20 layers - "
+      "21 first = -1 for 3 middle stages");
+  EXPECT_EQ(
+      refusal(6, 4, {{}, {}, true, false}),
+      "expected layers and accounted slots to be a multiple of \"--pp\" 4, got 7 (6 layers + 1 embedding; 7 % 4 = "
+      "3); legal sizes: 1, 7");
 }
 
 } // namespace

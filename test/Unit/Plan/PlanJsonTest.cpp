@@ -27,8 +27,8 @@ TEST_F(PlanJsonTest, HasTheStableMembersInOrder) {
   std::vector<std::string> names;
   for (const auto &[name, value] : json.items())
     names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"version", "model", "sizes", "layout", "micro_batches", "schedule",
-                                             "options"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"version", "model", "sizes", "layout", "micro_batches", "schedule", "options"}));
   EXPECT_EQ(json["sizes"].dump(), R"({"tp":2,"pp":2,"cp":1,"ep":1,"etp":1,"dp":2,"vpp":1,"world":8})");
   EXPECT_EQ(json["layout"], "Et*2|t*2L");
   EXPECT_EQ(json["micro_batches"], 8);
@@ -69,7 +69,7 @@ TEST_F(PlanJsonTest, FlagsWinOverTheFile) {
 TEST_F(PlanJsonTest, APlanWrittenByHandMayBeShort) {
   ParallelPlan p = with(Json::parse(R"({"version": 1, "sizes": {"tp": 2}, "micro_batches": 6, "layout": "Ett|ttL",
                                         "options": {"sequence-parallel": true, "micro_batch_size": 2}})"
-                                        ""),
+                                    ""),
                         "--pp 2 --layout Ettt|tL");
   EXPECT_EQ(p.tp, 2);
   EXPECT_TRUE(p.sequenceParallel);
@@ -99,8 +99,9 @@ TEST_F(PlanJsonTest, MistakesAreNamedByPointer) {
             "plan.json: \"/model/layers\": expected 4 as the model file says, got 8");
   EXPECT_EQ(refused(R"({"version": 1, "micro_batches": 0})"),
             "plan.json: \"/micro_batches\": expected an integer from 1 to 2147483647, got 0");
-  EXPECT_EQ(refused("{"), "plan.json: expected JSON, got a mistake at line 1, column 2: unexpected end of input; expected "
-                          "string literal");
+  EXPECT_EQ(refused("{"),
+            "plan.json: expected JSON, got a mistake at line 1, column 2: unexpected end of input; expected "
+            "string literal");
   EXPECT_EQ(refusal("--plan /nowhere.json"),
             "\"--plan\" \"/nowhere.json\": No such file or directory; expected a readable file");
 }

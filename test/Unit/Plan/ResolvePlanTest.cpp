@@ -46,8 +46,9 @@ TEST_F(ResolvePlanTest, DataParallelIsDerived) {
 TEST_F(ResolvePlanTest, BatchArithmetic) {
   EXPECT_EQ(plan("--micro-batch-size 2 --dp 3").globalBatch, 6);
   EXPECT_EQ(plan("--micro-batch-size 1 --dp 8 --global-batch-size 40").microBatches(), 5);
-  EXPECT_EQ(refusal("--global-batch-size 16 --micro-batch-size 2 --dp 3"),
-            "\"--global-batch-size\": expected a multiple of 6 (micro-batch 2 x dp 3), got 16 (16 % 6 = 4); use 12 or 18");
+  EXPECT_EQ(
+      refusal("--global-batch-size 16 --micro-batch-size 2 --dp 3"),
+      "\"--global-batch-size\": expected a multiple of 6 (micro-batch 2 x dp 3), got 16 (16 % 6 = 4); use 12 or 18");
   EXPECT_EQ(refusal("--global-batch-size 4 --micro-batch-size 2 --dp 3"),
             "\"--global-batch-size\": expected a multiple of 6 (micro-batch 2 x dp 3), got 4 (4 % 6 = 4); use 6");
 }
@@ -61,18 +62,21 @@ TEST_F(ResolvePlanTest, TensorParallel) {
   EXPECT_EQ(p.tpKv, 2);
   EXPECT_EQ(p.tpRep, 1);
   EXPECT_EQ(p.paddedVocab, 512);
-  EXPECT_EQ(refusal("--tp 3"), "\"--tensor-model-parallel-size\": expected a divisor of the 8 heads, got 3 (8 % 3 = 2); "
-                               "legal sizes for this model: 1, 2, 4, 8");
+  EXPECT_EQ(refusal("--tp 3"),
+            "\"--tensor-model-parallel-size\": expected a divisor of the 8 heads, got 3 (8 % 3 = 2); "
+            "legal sizes for this model: 1, 2, 4, 8");
   json["intermediate_size"] = 180;
-  EXPECT_EQ(refusal("--tp 8"), "\"--tensor-model-parallel-size\": expected a divisor of the ffn size 180, got 8 (180 % 8 "
-                               "= 4); legal sizes for this model: 1, 2, 4");
+  EXPECT_EQ(refusal("--tp 8"),
+            "\"--tensor-model-parallel-size\": expected a divisor of the ffn size 180, got 8 (180 % 8 "
+            "= 4); legal sizes for this model: 1, 2, 4");
   json["intermediate_size"] = 192;
   json["hidden_size"] = 96;
   json["num_attention_heads"] = 12;
   EXPECT_EQ(refusal("--tp 6"), "\"--tensor-model-parallel-size\": expected a multiple of the 4 kv heads, each being "
                                "repeated, got 6 (6 % 4 = 2); legal sizes for this model: 1, 2, 4, 12");
-  EXPECT_EQ(refusal("--tp 3"), "\"--tensor-model-parallel-size\": expected a divisor of the 4 kv heads, got 3 (4 % 3 = 1"
-                               "); legal sizes for this model: 1, 2, 4, 12");
+  EXPECT_EQ(refusal("--tp 3"),
+            "\"--tensor-model-parallel-size\": expected a divisor of the 4 kv heads, got 3 (4 % 3 = 1"
+            "); legal sizes for this model: 1, 2, 4, 12");
 }
 
 /// The legal sizes of real models, as published with them; a size must divide the ffn width besides.
@@ -107,29 +111,33 @@ TEST_F(ResolvePlanTest, SequenceParallel) {
   EXPECT_TRUE(plan("--tp 2 --sequence-parallel").sequenceParallel);
   ParallelPlan p = plan("--sequence-parallel");
   EXPECT_FALSE(p.sequenceParallel);
-  EXPECT_EQ(p.notices, std::vector<std::string>{
-                           "sequence parallelism is off: it splits the sequence over tp, and tp is 1"});
-  EXPECT_EQ(refusal("--tp 4 --sequence-parallel --seq-length 126"),
-            "\"--seq-length\": expected a multiple of 4 (tp 4 x cp 1, under sequence parallelism), got 126 (126 % 4 = 2); "
-            "use 124 or 128");
+  EXPECT_EQ(p.notices,
+            std::vector<std::string>{"sequence parallelism is off: it splits the sequence over tp, and tp is 1"});
+  EXPECT_EQ(
+      refusal("--tp 4 --sequence-parallel --seq-length 126"),
+      "\"--seq-length\": expected a multiple of 4 (tp 4 x cp 1, under sequence parallelism), got 126 (126 % 4 = 2); "
+      "use 124 or 128");
   EXPECT_EQ(plan("--tp 4 --seq-length 126").seqLength, 126);
-  EXPECT_EQ(refusal("--seq-length 129"), "\"--seq-length\": expected at most 128 (the positions of the model file), got "
-                                         "129; raise \"/max_position_embeddings\" to train longer");
+  EXPECT_EQ(refusal("--seq-length 129"),
+            "\"--seq-length\": expected at most 128 (the positions of the model file), got "
+            "129; raise \"/max_position_embeddings\" to train longer");
 }
 
 TEST_F(ResolvePlanTest, Pipeline) {
   EXPECT_EQ(plan("--pp 2 --pipeline-schedule gpipe").schedule, "gpipe");
   json["num_hidden_layers"] = 30;
-  EXPECT_EQ(refusal("--pp 4"),
-            "\"--pipeline-model-parallel-size\": expected a divisor of the 30 layers when no layout is given, got 4 (30 % "
-            "4 = 2); legal sizes: 1, 2, 3, 5, 6, 10, 15, 30; or state a layout: --pipeline-model-parallel-layout "
-            "\"Et*7|t*8|t*8|t*7L\"");
+  EXPECT_EQ(
+      refusal("--pp 4"),
+      "\"--pipeline-model-parallel-size\": expected a divisor of the 30 layers when no layout is given, got 4 (30 % "
+      "4 = 2); legal sizes: 1, 2, 3, 5, 6, 10, 15, 30; or state a layout: --pipeline-model-parallel-layout "
+      "\"Et*7|t*8|t*8|t*7L\"");
   EXPECT_EQ(plan("--pp 4 --layout Et*7|t*8|t*8|t*7L").layout, "Et*7|t*8|t*8|t*7L");
   EXPECT_EQ(plan("--pp 4 --account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split").layout,
             "Et*7|t*8|t*8|t*7L");
-  EXPECT_EQ(refusal("--pp 4 --layout Et*7|t*8|t*8|t*7L --decoder-first-pipeline-num-layers 7"),
-            "\"--layout\": expected a layout or flags for uneven splits, got both; the layout alone says how many layers "
-            "each stage has");
+  EXPECT_EQ(
+      refusal("--pp 4 --layout Et*7|t*8|t*8|t*7L --decoder-first-pipeline-num-layers 7"),
+      "\"--layout\": expected a layout or flags for uneven splits, got both; the layout alone says how many layers "
+      "each stage has");
   json["num_hidden_layers"] = 46;
   EXPECT_NE(refusal("--pp 4").find("46 % 4 = 2); legal sizes: 1, 2, 23, 46; or state a layout"), std::string::npos);
 }
@@ -137,8 +145,9 @@ TEST_F(ResolvePlanTest, Pipeline) {
 TEST_F(ResolvePlanTest, Dropout) {
   EXPECT_EQ(plan("--hidden-dropout 0.25").hiddenDropout, 0.25);
   json["attention_dropout"] = 0.1;
-  EXPECT_EQ(refusal(""), "attention dropout is not implemented yet: expected 0, got 0.1 from \"/attention_dropout\" of the "
-                         "model file; state \"attention_dropout\": 0.0 there or pass --attention-dropout 0");
+  EXPECT_EQ(refusal(""),
+            "attention dropout is not implemented yet: expected 0, got 0.1 from \"/attention_dropout\" of the "
+            "model file; state \"attention_dropout\": 0.0 there or pass --attention-dropout 0");
   EXPECT_EQ(plan("--attention-dropout 0").options.at("attention-dropout"), "0");
   gpt2();
   EXPECT_EQ(plan("").hiddenDropout, 0.1);
@@ -149,9 +158,10 @@ TEST_F(ResolvePlanTest, Dropout) {
   EXPECT_EQ(plan("--hidden-dropout 0.1").hiddenDropout, 0.1);
   EXPECT_EQ(plan("--hidden-dropout 0.1").options.count("hidden-dropout"), 1u) << "needed to accept the file again";
   json.erase("attn_pdrop");
-  EXPECT_EQ(refusal("--hidden-dropout 0"),
-            "attention dropout is not implemented yet: expected 0, got 0.1 from \"/attn_pdrop\" of the model file (absent "
-            "means 0.1); state \"attn_pdrop\": 0.0 there or pass --attention-dropout 0");
+  EXPECT_EQ(
+      refusal("--hidden-dropout 0"),
+      "attention dropout is not implemented yet: expected 0, got 0.1 from \"/attn_pdrop\" of the model file (absent "
+      "means 0.1); state \"attn_pdrop\": 0.0 there or pass --attention-dropout 0");
   EXPECT_EQ(plan("--hidden-dropout 0 --attention-dropout 0.0").hiddenDropout, 0.0);
 }
 
