@@ -14,7 +14,9 @@ std::string printStage(const std::string &stage) {
   for (size_t i = 0; i < stage.size();) {
     size_t end = stage.find_first_not_of(stage[i], i);
     size_t run = (end == std::string::npos ? stage.size() : end) - i;
-    text += run < 3 ? std::string(run, stage[i]) : stage[i] + ("*" + std::to_string(run));
+    text.append(run < 3 ? run : 1, stage[i]);
+    if (run >= 3)
+      text.append("*").append(std::to_string(run));
     i += run;
   }
   return text;
@@ -33,7 +35,8 @@ std::string printLayout(const std::vector<std::string> &stages) {
     while (i + run + 1 < stages.size() && stages[i + run] == stages[i])
       ++run;
     std::string unit = printStage(stages[i]) + "|";
-    std::string grouped = (unit == "|" ? unit : "(" + unit + ")") + "*" + std::to_string(run);
+    std::string grouped = unit == "|" ? unit : '(' + unit + ')';
+    grouped.append("*").append(std::to_string(run));
     if (grouped.size() < unit.size() * run)
       text += grouped;
     else

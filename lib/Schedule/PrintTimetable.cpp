@@ -12,7 +12,8 @@ namespace lf {
 namespace {
 
 std::string nameOf(const SchedulingProblem &problem, const Action &action) {
-  std::string name = letter(action.pass) + std::to_string(action.microBatch);
+  std::string name(1, letter(action.pass));
+  name += std::to_string(action.microBatch);
   return problem.chunks > 1 ? name + "." + std::to_string(action.chunk) : name;
 }
 
@@ -55,7 +56,9 @@ std::string printTimetable(const SchedulingProblem &problem, const Programs &pro
     text += row + "\n";
   }
   if (all > static_cast<double>(shown))
-    text += "(" + std::to_string(static_cast<int64_t>(std::min(all, 9e18)) - shown) + " more columns)\n";
+    text.append("(")
+        .append(std::to_string(static_cast<int64_t>(std::min(all, 9e18)) - shown))
+        .append(" more columns)\n");
   return text;
 }
 

@@ -130,6 +130,7 @@ inline std::string checkLayoutProperties(const std::string &text, std::mt19937_6
   request.layers = random() % 2 ? t : 1 + static_cast<int64_t>(random() % 12);
   request.mtp = random() % 2 ? m : static_cast<int64_t>(random() % 3);
   request.overlapP2p = random() % 4 != 0;
+  request.chunks = static_cast<int64_t>(random() % 5) / 2; // 0: any
   request.placement = random() % 4 ? PlacementKind::roundRobin : PlacementKind::vee;
   try {
     StageLayout layout = resolveLayout(*parsed, request);
@@ -145,8 +146,9 @@ inline std::string checkLayoutProperties(const std::string &text, std::mt19937_6
       return "every layer is in a stage";
   } catch (const Error &) {
     std::string proposal = proposeLayout(parsed->stages, request);
+    bool possible = request.layers >= 1 && (request.chunks < 2 || request.pp > (request.overlapP2p ? 1 : 2));
     if (proposal.empty())
-      return request.layers < 1 || joined.size() > 4096 || request.mtp > 4096 ? "" : "a refusal proposes a layout";
+      return !possible || joined.size() > 4096 ? "" : "a refusal proposes a layout";
     try {
       resolveLayout(proposal, request);
     } catch (const Error &error) {
