@@ -1,5 +1,6 @@
 # lit configuration: what runs the .mlir tests, and where the tools are.
 import os
+import sys
 
 import lit.formats
 
@@ -12,3 +13,4 @@ config.test_exec_root = os.path.join(config.lf_build, "test")
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.lf_build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.environment["LF_OPT"] = "0"  # emitted programs are compiled at -O0 here
 config.substitutions.append(("%models", os.path.join(config.test_source_root, "models")))
+config.substitutions.append(("%python", sys.executable))

@@ -80,7 +80,8 @@ def Lf_ProgramOp : Lf_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
     Lines are the order of issue; the bundles of saved activations alive at a line are the memory model.
     Created by lf-build-schedule.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp);
+  // buffers: messages that a channel between two stages has to hold, so that no send waits for ever.
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp, DefaultValuedAttr<I64Attr, "1">:$buffers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `pp` $pp attr-dict-with-keyword $body";
 }

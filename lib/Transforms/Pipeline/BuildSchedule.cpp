@@ -58,7 +58,7 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfter(stages.back());
       for (auto [rank, actions] : llvm::enumerate(order.programs))
-        if (failed(emit(builder, order.problem, rank, actions)))
+        if (failed(emit(builder, order, rank, actions)))
           return signalPassFailure();
     } catch (const ::lf::Error &error) {
       InFlightDiagnostic diag = module.emitError() << error.what();
@@ -68,9 +68,10 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
     }
   }
 
-  LogicalResult emit(OpBuilder &builder, const ::lf::SchedulingProblem &problem, int64_t rank, const ::lf::Program &actions) {
+  LogicalResult emit(OpBuilder &builder, const ::lf::PipelineSchedule &order, int64_t rank, const ::lf::Program &actions) {
+    const ::lf::SchedulingProblem &problem = order.problem;
     Location loc = stages.front().getLoc();
-    auto program = ProgramOp::create(builder, loc, "pp" + std::to_string(rank), rank);
+    auto program = ProgramOp::create(builder, loc, "pp" + std::to_string(rank), rank, order.buffers);
     OpBuilder body = OpBuilder::atBlockBegin(&program.getBody().emplaceBlock());
     SmallVector<Slots> slots(problem.chunks);
     for (const ::lf::Action &action : actions) {

@@ -33,13 +33,17 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
     for (auto [rank, program] : llvm::enumerate(programs))
       for (RunOp run : program.getBody().front().getOps<RunOp>()) {
         auto stage = module.lookupSymbol<StageOp>(run.getStage());
+        if (!stage)
+          continue; // checkLines has refused it
         problem.chunks = std::max<int64_t>(problem.chunks, stage.getChunk() + 1);
         problem.microBatches = std::max<int64_t>(problem.microBatches, run.getMicroBatch() + 1);
         orders[rank].push_back({run.getPass() == "forward" ? ::lf::Pass::F : ::lf::Pass::B, int64_t(run.getMicroBatch()), int64_t(stage.getChunk())});
       }
-    // Sends are buffered by the transports (they return when the data may be reused): one message a channel and
-    // micro-batch in flight.
-    ::lf::Verification verdict = ::lf::verifySchedule(problem, orders, problem.microBatches);
+    // Sends return when the data may be reused; every transport holds as many messages of a channel as a program states.
+    int64_t buffers = 1;
+    for (ProgramOp program : programs)
+      buffers = std::max<int64_t>(buffers, program.getBuffers());
+    ::lf::Verification verdict = ::lf::verifySchedule(problem, orders, buffers);
     for (const ::lf::ScheduleFault &fault : verdict.faults)
       programs[fault.rank].emitError() << "(" << fault.rule << ") " << fault.message;
     if (!verdict.ok())
