@@ -233,8 +233,9 @@ TEST_P(Counts, InheritedRolesAreTheChosenOnes) {
     return r;
   };
   for (size_t i = c.program.graph.forward.size(); i < c.lay.roles.size(); ++i)
-    if (c.program.kind[i] != "expand")
+    if (c.program.kind[i] != "expand") {
       EXPECT_EQ(clean(c.lay.roles[i]), clean(anew.lay.roles[i])) << c.program.graph.op(int(i)).name;
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, Counts, testing::ValuesIn(rows), [](const auto &info) { return info.param.name; });
