@@ -53,6 +53,7 @@ int run_scenario(const std::string &name);
 template <class Real> Real value(int32_t rank, int64_t i) {
   uint32_t h = static_cast<uint32_t>(rank * 7919 + i * 104729 + 13) * 2654435761u;
   Real mantissa = static_cast<Real>(h >> 8) / Real(1 << 24) - Real(0.5);
+  mantissa += static_cast<Real>(h * 2246822519u) / Real(int64_t(1) << 55); // low bits, for double
   return mantissa * static_cast<Real>(1 << (h & 15));
 }
 
