@@ -7,13 +7,14 @@
 
 #include "lf/Dialect/Lf.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::lf {
 
 /// One @kind.fwd with its @kind.bwd.
 struct LayoutGraph {
   ::lf::Graph graph;
-  DenseMap<Value, int> ids;                          ///< value of either function -> value of the graph
+  llvm::MapVector<Value, int> ids;                   ///< value of either function -> value of the graph
   SmallVector<Operation *> forwardOps, backwardOps;  ///< parallel to graph.forward and graph.backward
 };
 

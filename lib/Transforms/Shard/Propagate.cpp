@@ -37,7 +37,7 @@ struct Propagate : public mlir::lf::impl::LfPropagateBase<Propagate> {
     try {
       layouts = ::lf::propagate(mesh.getMesh(), built->graph);
     } catch (const ::lf::LayoutError &error) {
-      return forward.emitError() << error.what();
+      return report(error, *built, forward);
     }
     MLIRContext *context = &getContext();
     size_t index = 0;
@@ -55,6 +55,19 @@ struct Propagate : public mlir::lf::impl::LfPropagateBase<Propagate> {
         if (const auto &home = layouts.home[built->ids[argument]])
           function.setArgAttr(argument.getArgNumber(), "lf.layout", LayoutAttr::get(context, *home));
     return success();
+  }
+
+  /// At the op that cannot be decided, with a note at each source.
+  LogicalResult report(const ::lf::LayoutError &error, const LayoutGraph &built, func::FuncOp forward) {
+    int forwards = built.forwardOps.size();
+    Operation *at = forward;
+    if (error.op >= 0)
+      at = error.op < forwards ? built.forwardOps[error.op] : built.backwardOps[error.op - forwards];
+    InFlightDiagnostic diag = at->emitError() << error.what();
+    for (auto [value, id] : built.ids)
+      if (llvm::is_contained(error.sources, id) && value.getParentRegion() == &forward.getBody())
+        diag.attachNote(value.getLoc()) << "\"" << built.graph.values[id].name << "\" is here";
+    return diag;
   }
 };
 } // namespace
