@@ -1,0 +1,222 @@
+//===- Bodies.cpp - Values of a layer's function as buffers ------*- C++ -*-===//
+//
+// Aliases, places of results, and the frame of a body; Kernels.cpp and Collectives.cpp lower its ops.
+//
+//===----------------------------------------------------------------------===//
+#include "BodyLowering.h"
+
+namespace mlir::lfrt {
+
+void lowerBodies(Lowering &l, OpBuilder &b) {
+  for (auto &[name, kind] : l.kinds) {
+    BodyLowering(l, kind, true, b).run();
+    BodyLowering(l, kind, false, b).run();
+  }
+}
+
+BodyLowering::BodyLowering(Lowering &l, Kind &kind, bool forward, OpBuilder &b)
+    : l(l), kind(kind), forward(forward), from(forward ? kind.forward : kind.backward), body(forward ? kind.fwd : kind.bwd), b(b) {}
+
+static StringAttr inputOf(func::FuncOp function, unsigned argument) { return function.getArgAttrOfType<StringAttr>(argument, "lf.input"); }
+
+void BodyLowering::run() {
+  MLIRContext *context = l.module.getContext();
+  body.parameters = parametersOf(from);
+  BufferType boundary = BufferType::get(context, l.real, l.hidden);
+  std::vector<std::pair<std::string, Type>> arguments;
+  bool hasInput = forward ? !kind.isEmbed : !kind.isHead, hasOutput = forward ? !kind.isHead : !kind.isEmbed;
+  if (hasInput)
+    arguments.emplace_back("input", boundary);
+  for (BlockArgument argument : from.getArguments())
+    if (StringAttr input = inputOf(from, argument.getArgNumber())) {
+      body.integers.push_back(input.str());
+      body.integerTypes.push_back(tensorOf(argument));
+      arguments.emplace_back(input.str(), bufferFor(argument.getType()));
+      l.usesPositions |= input.getValue() == "positions";
+    }
+  if (hasOutput)
+    arguments.emplace_back("output", boundary);
+
+  SmallVector<Attribute> argumentNames;
+  for (auto &[name, type] : arguments)
+    argumentNames.push_back(b.getStringAttr(name));
+  std::string title = kind.name + (forward ? ", forward" : ", backward");
+  body.func = FuncOp::create(b, from.getLoc(), b.getStringAttr(kind.name + (forward ? ".fwd" : ".bwd")), b.getStringAttr("body"),
+                             b.getStringAttr(title), b.getArrayAttr(argumentNames), IntegerAttr(), IntegerAttr());
+  Block *block = &body.func.getBody().emplaceBlock();
+  for (auto &[name, type] : arguments)
+    block->addArgument(type, from.getLoc());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(block);
+
+  int64_t cotangents = forward ? 0 : from->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
+  int64_t saved = 0;
+  std::vector<std::pair<BlockArgument, SavedValue *>> late;
+  for (BlockArgument argument : from.getArguments()) {
+    if (StringAttr input = inputOf(from, argument.getArgNumber()))
+      buffers[argument] = body.func.getArgument(input.getValue());
+    else if (forward || argument.getArgNumber() < cotangents)
+      buffers[argument] = body.func.getArgument("input");
+    else
+      late.emplace_back(argument, &kind.saved[saved++]);
+  }
+  // After the integers, of which saved parts are cut again.
+  for (auto [argument, value] : late)
+    if (!argument.use_empty())
+      buffers[argument] = savedBuffer(*value, argument.getType());
+  findAliases();
+  findDestinations();
+  for (Operation &op : from.front().without_terminator())
+    lower(&op);
+  finish();
+}
+
+bool BodyLowering::usedOnce(Value v) const {
+  if (!v.hasOneUse())
+    return false;
+  auto it = aliases.find(v);
+  return it == aliases.end() || usedOnce(it->second);
+}
+
+Value BodyLowering::root(Value v) const {
+  for (auto it = aliases.find(v); it != aliases.end(); it = aliases.find(v))
+    v = it->second;
+  return v;
+}
+
+void BodyLowering::findAliases() {
+  for (Operation &op : from.front()) {
+    if (isIdentity(l.groups, &op)) {
+      aliases[op.getResult(0)] = op.getOperand(0);
+    } else if (auto reduce = dyn_cast<lf::AllReduceOp>(op)) {
+      Value x = root(reduce.getX());
+      if (usedOnce(reduce.getX()) && x.getDefiningOp() && !isa<lf::ParamOp>(x.getDefiningOp()))
+        aliases[reduce.getResult()] = reduce.getX();
+    } else if (auto grad = dyn_cast<lf::CrossEntropyGradOp>(op)) {
+      // The logits are the largest value of all, and nothing reads them afterwards.
+      if (usedOnce(grad.getLogits()))
+        aliases[grad.getResult()] = grad.getLogits();
+    }
+  }
+}
+
+void BodyLowering::findDestinations() {
+  Operation *end = from.front().getTerminator();
+  int64_t outputs = forward ? from->getAttrOfType<IntegerAttr>("lf.outputs").getInt() : end->getNumOperands();
+  if (forward)
+    for (auto [v, saved] : llvm::zip(end->getOperands().drop_front(outputs), kind.saved))
+      if (Value r = root(v); saved.from == SavedValue::inBundle && !isa<BlockArgument>(r))
+        inBundle[r] = saved.offset;
+  if (body.func.getArgument("output") && end->getNumOperands() > 0) {
+    Value r = root(end->getOperand(0));
+    if (!isa<BlockArgument>(r) && !inBundle.count(r) && !isa<lf::ParamOp>(r.getDefiningOp()))
+      output = r;
+  }
+}
+
+void BodyLowering::finish() {
+  Operation *end = from.front().getTerminator();
+  if (Value out = body.func.getArgument("output"); out && end->getNumOperands() > 0 && root(end->getOperand(0)) != output)
+    launch(end, "copy", {get(end->getOperand(0))}, {out}, {i(l.hidden)});
+  if (forward && kind.isHead) {
+    ::lf::Axes counted = l.groups.mesh.getStrategy("pp");
+    if (auto partial = from->getAttrOfType<ArrayAttr>("lf.partial"))
+      llvm::append_range(counted, lf::axesOf(partial));
+    ::lf::Axes repeated;
+    for (const std::string &axis : l.groups.trim(lf::axesOf(l.groups.mesh.getAxes())))
+      if (!llvm::is_contained(counted, axis))
+        repeated.push_back(axis);
+    AddLossOp::create(b, from.getLoc(), get(end->getOperand(0)), get(end->getOperand(1)), lf::axesAttr(b.getContext(), repeated));
+  }
+}
+
+std::string BodyLowering::unique(std::string name) {
+  int n = names[name]++;
+  return n ? name + "_" + std::to_string(n + 1) : name;
+}
+
+Value BodyLowering::slot(StringRef arena, const std::string &name, BufferType type, std::optional<int64_t> offset) {
+  return SlotOp::create(b, from.getLoc(), type, b.getStringAttr(name), b.getStringAttr(arena), offset ? b.getI64IntegerAttr(*offset) : IntegerAttr());
+}
+
+Value BodyLowering::parameter(StringRef owner, StringRef name, Type type, bool gradient) {
+  Name key(owner.str(), name.str());
+  Value &known = parameterBuffers[{key, gradient}];
+  if (known)
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&body.func.getBody().front());
+  int64_t index = llvm::find(body.parameters, key) - body.parameters.begin();
+  if (gradient)
+    known = GradientOp::create(b, from.getLoc(), bufferFor(type), owner, name, index);
+  else
+    known = ParamOp::create(b, from.getLoc(), bufferFor(type), owner, name, index);
+  return known;
+}
+
+Value BodyLowering::savedBuffer(const SavedValue &saved, Type type) {
+  if (saved.from == SavedValue::parameter)
+    return parameter(saved.name.first, saved.name.second, type, false);
+  if (saved.from == SavedValue::integer) {
+    Value v = body.func.getArgument(saved.input);
+    for (lf::SliceOp slice : saved.slices)
+      v = cut(v, slice);
+    return v;
+  }
+  Value &known = bundleSlots[saved.offset];
+  if (!known)
+    known = slot("bundle", unique(kind.names[saved.offset]), bufferFor(type), saved.offset);
+  return known;
+}
+
+Value BodyLowering::get(Value v) {
+  auto it = buffers.find(root(v));
+  return it == buffers.end() ? Value() : it->second;
+}
+
+Value BodyLowering::result(Value v) {
+  Value r = root(v);
+  if (Value known = buffers.lookup(r))
+    return known;
+  Value &place = buffers[r];
+  std::string name = unique(label(r.getDefiningOp()));
+  if (r == output) {
+    place = body.func.getArgument("output");
+  } else if (auto it = inBundle.find(r); it != inBundle.end()) {
+    kind.names[it->second] = name;
+    place = slot("bundle", name, bufferFor(r.getType()), it->second);
+  } else {
+    place = slot("workspace", name, bufferFor(r.getType()));
+  }
+  return place;
+}
+
+std::string BodyLowering::label(Operation *op) const {
+  std::string name = op->getName().stripDialect().str();
+  bool adjoint = op->hasAttr("of") || StringRef(name).ends_with("_grad");
+  if (isa<lf::CollectiveInterface>(op)) {
+    Operation *source = op->getOperand(0).getDefiningOp();
+    std::string of = source ? label(source) : "x";
+    return of + (isa<lf::AllGatherOp>(op) ? "_whole" : isa<lf::AllReduceOp>(op) ? "_sum" : "_part");
+  }
+  if (auto param = dyn_cast<lf::ParamOp>(op))
+    return param.getName().str();
+  if (auto loc = dyn_cast<NameLoc>(op->getLoc()))
+    return (adjoint ? "d_" : "") + loc.getName().str();
+  if (!isa<lf::SumOp>(op))
+    for (Value v : op->getOperands()) {
+      Operation *source = v.getDefiningOp();
+      while (isa_and_nonnull<lf::CollectiveInterface>(source))
+        source = source->getOperand(0).getDefiningOp();
+      if (auto param = dyn_cast_or_null<lf::ParamOp>(source))
+        return (adjoint ? "d_" : "") + param.getName().str();
+    }
+  for (Operation *user : op->getUsers())
+    if (auto accumulate = dyn_cast<lf::AccumulateOp>(user); accumulate && op->getNumResults() == 1)
+      return accumulate.getName().str() + "_grad";
+  if (StringRef(name).ends_with("_grad"))
+    return "d_" + name.substr(0, name.size() - 5);
+  return (adjoint ? "d_" : "") + name;
+}
+
+} // namespace mlir::lfrt

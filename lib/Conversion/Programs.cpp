@@ -1,0 +1,193 @@
+//===- Programs.cpp - Programs as tables of actions --------------*- C++ -*-===//
+//
+// Finds how long each bundle and message lives in a rank's program, gives them their bytes, and writes the rows.
+//
+//===----------------------------------------------------------------------===//
+#include "Programs.h"
+#include "llvm/ADT/StringSet.h"
+#include <array>
+
+namespace mlir::lfrt {
+
+namespace {
+/// A spot before offsets are known: a byte of a bundle, or a message.
+struct Where {
+  int64_t bundle = -1, message = -1, offset = 0;
+  bool known() const { return bundle >= 0 || message >= 0; }
+};
+
+struct Line {
+  std::string callee;
+  int64_t microBatch = -1, bundle = -1;
+  Where input, output;
+  bool backward = false;
+};
+
+/// One program while it is being planned.
+class ProgramPlan {
+public:
+  ProgramPlan(Lowering &l, OpBuilder &b, lf::ProgramOp program, llvm::StringSet<> &made) : l(l), b(b), program(program), made(made) {}
+  /// Yields bytes of the arena "saved", and of what lies below the bodies' workspace.
+  std::pair<int64_t, int64_t> run();
+
+private:
+  int64_t bundle(int64_t stage, int64_t microBatch) { return touch(bundles, {0, stage, microBatch}, l.stages[stage].bundle); }
+  int64_t message(int64_t kind, int64_t stage, int64_t microBatch) { return touch(messages, {kind, stage, microBatch}, l.hidden * l.realBytes()); }
+  int64_t touch(std::vector<::lf::Lifetime> &, const std::array<int64_t, 3> &key, int64_t bytes);
+  int64_t stageOf(StringRef symbol) const;
+  void line(Operation &op);
+  void runLine(lf::RunOp op);
+  void write(int64_t below);
+
+  Lowering &l;
+  OpBuilder &b;
+  lf::ProgramOp program;
+  llvm::StringSet<> &made; ///< actions that exist
+  std::vector<Line> lines;
+  std::vector<::lf::Lifetime> bundles, messages;
+  std::map<std::array<int64_t, 3>, int64_t> known;
+};
+} // namespace
+
+// Keys of messages: the output of a stage's forward, the cotangent of its output, the cotangent of its input.
+enum : int64_t { bundleOf, outputOf, cotangentOf, inputCotangentOf };
+
+int64_t ProgramPlan::touch(std::vector<::lf::Lifetime> &list, const std::array<int64_t, 3> &key, int64_t bytes) {
+  int64_t now = lines.size();
+  auto [it, fresh] = known.try_emplace(key, list.size());
+  if (fresh)
+    list.push_back({bytes, now, now, -1});
+  list[it->second].last = now;
+  return it->second;
+}
+
+int64_t ProgramPlan::stageOf(StringRef symbol) const {
+  for (const Stage &stage : l.stages)
+    if (lf::StageOp op = stage.op; op.getSymName() == symbol)
+      return stage.index;
+  llvm_unreachable("lf-verify-lowerable checks that stages exist");
+}
+
+void ProgramPlan::runLine(lf::RunOp op) {
+  int64_t s = stageOf(op.getStage()), mb = op.getMicroBatch();
+  const Stage &stage = l.stages[s];
+  Line line;
+  line.backward = op.getPass() == "backward";
+  line.callee = (op.getStage() + "." + op.getPass()).str();
+  line.microBatch = mb;
+  line.bundle = bundle(s, mb);
+  if (!line.backward && !stage.last()) {
+    const Stage &next = l.stages[s + 1];
+    // A stage of this rank gets its input without a message.
+    if (next.pp == stage.pp)
+      line.output = {bundle(s + 1, mb), -1, next.input};
+    else
+      line.output = {-1, message(outputOf, s, mb), 0};
+  }
+  if (line.backward && !stage.last())
+    line.input = {-1, message(cotangentOf, s, mb), 0};
+  if (line.backward && !stage.first())
+    line.output = {-1, l.stages[s - 1].pp == stage.pp ? message(cotangentOf, s - 1, mb) : message(inputCotangentOf, s, mb), 0};
+  lines.push_back(line);
+}
+
+void ProgramPlan::line(Operation &op) {
+  Line line;
+  if (auto load = dyn_cast<lf::LoadBatchOp>(op)) {
+    int64_t s = stageOf(load.getStage());
+    const Stage &stage = l.stages[s];
+    if (!stage.first() && !stage.last())
+      return; // Positions are loaded once a step.
+    line.callee = (load.getStage() + ".load").str();
+    line.microBatch = load.getMicroBatch();
+    line.bundle = bundle(s, line.microBatch);
+    if (made.insert(line.callee).second)
+      buildLoad(l, b, stage);
+  } else if (auto send = dyn_cast<lf::SendOp>(op)) {
+    int64_t s = stageOf(send.getFrom()), to = stageOf(send.getTo());
+    bool forward = send.getPass() == "forward";
+    line.callee = (send.getFrom() + ".send_" + send.getPass()).str();
+    line.microBatch = send.getMicroBatch();
+    line.input = {-1, message(forward ? outputOf : inputCotangentOf, s, line.microBatch), 0};
+    if (made.insert(line.callee).second)
+      buildSend(l, b, line.callee, (send.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[to].pp, 2 * to + !forward);
+  } else if (auto recv = dyn_cast<lf::RecvOp>(op)) {
+    int64_t s = stageOf(recv.getTo()), source = stageOf(recv.getFrom());
+    bool forward = recv.getPass() == "forward";
+    line.callee = (recv.getTo() + ".receive_" + recv.getPass()).str();
+    line.microBatch = recv.getMicroBatch();
+    if (forward)
+      line.output = {bundle(s, line.microBatch), -1, l.stages[s].input};
+    else
+      line.output = {-1, message(cotangentOf, s, line.microBatch), 0};
+    if (made.insert(line.callee).second)
+      buildReceive(l, b, line.callee, (recv.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[source].pp, 2 * s + !forward);
+  } else if (isa<lf::SyncGradsOp>(op)) {
+    if (!buildSyncGrads(l, b, program.getPp()))
+      return;
+    line.callee = "sync_grads.pp" + std::to_string(program.getPp());
+    if (int64_t elements = exchangeElements(l, program.getPp()))
+      line.bundle = touch(bundles, {bundleOf, -1, -1}, elements * l.realBytes());
+  } else if (isa<lf::OptimizerStepOp>(op)) {
+    buildOptimizerStep(l, b, program.getPp());
+    line.callee = "optimizer_step.pp" + std::to_string(program.getPp());
+  } else {
+    return runLine(cast<lf::RunOp>(op));
+  }
+  lines.push_back(line);
+}
+
+std::pair<int64_t, int64_t> ProgramPlan::run() {
+  int64_t pp = program.getPp();
+  buildBeginStep(l, b, pp);
+  Line begin;
+  begin.callee = "begin_step.pp" + std::to_string(pp);
+  lines.push_back(begin);
+  for (Operation &op : program.getBody().front())
+    line(op);
+  int64_t saved = ::lf::planArena(bundles);
+  int64_t positions = l.usesPositions ? ::lf::aligned(l.sequence * 4) : 0;
+  int64_t base = positions + ::lf::planArena(messages);
+  for (const Stage &stage : l.stages)
+    if (stage.pp == pp) {
+      buildForward(l, b, stage, base);
+      buildBackward(l, b, stage, base);
+    }
+  write(positions);
+  return {saved, base};
+}
+
+void ProgramPlan::write(int64_t below) {
+  int64_t times = lines.size(), pp = program.getPp();
+  std::vector<int64_t> live = ::lf::liveBytes(bundles, times), inFlight = ::lf::liveBytes(messages, times);
+  OpBuilder::InsertionGuard guard(b);
+  auto table = ProgramOp::create(b, program.getLoc(), "pp" + std::to_string(pp), pp);
+  b.setInsertionPointToStart(&table.getBody().emplaceBlock());
+  auto spot = [&](const Where &where) {
+    if (!where.known())
+      return SpotAttr();
+    bool isBundle = where.bundle >= 0;
+    int64_t offset = isBundle ? bundles[where.bundle].offset + where.offset : below + messages[where.message].offset;
+    return SpotAttr::get(b.getContext(), b.getStringAttr(isBundle ? "saved" : "workspace"), offset);
+  };
+  for (auto [time, line] : llvm::enumerate(lines)) {
+    int64_t bytes = live[time] + inFlight[time] + below;
+    // Bodies count the cotangents that they are given and give as their own.
+    if (line.backward)
+      for (const Where &where : {line.input, line.output})
+        if (where.message >= 0)
+          bytes -= messages[where.message].bytes;
+    RunOp::create(b, program.getLoc(), line.callee, line.microBatch, line.bundle >= 0 ? bundles[line.bundle].offset : 0, spot(line.input),
+                  spot(line.output), bytes);
+  }
+}
+
+std::vector<std::pair<int64_t, int64_t>> lowerPrograms(Lowering &l, OpBuilder &b) {
+  std::vector<std::pair<int64_t, int64_t>> memory(l.numRanks);
+  llvm::StringSet<> made;
+  for (lf::ProgramOp program : llvm::to_vector(l.module.getOps<lf::ProgramOp>()))
+    memory[program.getPp()] = ProgramPlan(l, b, program, made).run();
+  return memory;
+}
+
+} // namespace mlir::lfrt

@@ -1,0 +1,116 @@
+//===- StageActions.cpp - The passes of a stage as actions -------*- C++ -*-===//
+//
+// A forward or backward of a stage calls bodies in loops; load, send and receive are actions of one op.
+//
+//===----------------------------------------------------------------------===//
+#include "Programs.h"
+
+namespace mlir::lfrt {
+
+ActionBuilder::ActionBuilder(Lowering &l, OpBuilder &b, const std::string &name, const std::string &title, bool input, bool output)
+    : l(l), b(b), guard(b), loc(l.module.getLoc()) {
+  SmallVector<Attribute> names;
+  if (input)
+    names.push_back(b.getStringAttr("input"));
+  if (output)
+    names.push_back(b.getStringAttr("output"));
+  func = FuncOp::create(b, loc, b.getStringAttr(name), b.getStringAttr("action"), b.getStringAttr(title), b.getArrayAttr(names), IntegerAttr(),
+                        IntegerAttr());
+  Block *block = &func.getBody().emplaceBlock();
+  for (size_t i = 0; i < names.size(); ++i)
+    block->addArgument(boundary(), loc);
+  b.setInsertionPointToStart(block);
+}
+
+BufferType ActionBuilder::boundary() const { return BufferType::get(l.module.getContext(), l.real, l.hidden); }
+
+Value ActionBuilder::slot(StringRef name, StringRef arena, BufferType type, int64_t offset) {
+  return SlotOp::create(b, loc, type, b.getStringAttr(name), b.getStringAttr(arena), b.getI64IntegerAttr(offset));
+}
+
+/// The integers that a body takes: ids and labels of the stage's bundle, the positions of the workspace.
+static SmallVector<Value> integersOf(ActionBuilder &a, const Stage &stage, const Body &body) {
+  SmallVector<Value> values;
+  for (auto [name, tensor] : llvm::zip(body.integers, body.integerTypes)) {
+    BufferType type = bufferFor(tensor);
+    if (name == "ids" || name == "labels") {
+      values.push_back(a.slot(name, "bundle", type, name == "ids" ? stage.ids : stage.labels));
+      continue;
+    }
+    BufferType whole = BufferType::get(type.getContext(), type.getElement(), a.l.sequence);
+    Value positions = a.slot(name, "workspace", whole, 0);
+    if (type != whole)
+      positions = ViewOp::create(a.b, a.loc, type, positions,
+                                 cast<CoordinateAttr>(a.l.groups.coordinate(a.l.groups.mesh.getStrategy("cp"), type.getCount())));
+    values.push_back(positions);
+  }
+  return values;
+}
+
+static void call(ActionBuilder &a, const Stage &stage, const Run &run, bool reverse, int64_t work, Value input, ValueRange scratch, Value output) {
+  Body &body = reverse ? run.kind->bwd : run.kind->fwd;
+  SmallVector<int64_t> places;
+  for (const Name &name : body.parameters)
+    places.push_back(a.l.placeIndex(name, stage.pp, run.first));
+  SmallVector<Value> integers = integersOf(a, stage, body);
+  CallOp::create(a.b, a.loc, body.func.getSymName(), run.first, run.count, reverse, run.bundle, run.kind->bundle, work, places, integers, input,
+                 scratch, output);
+}
+
+static std::string describe(const Stage &stage, StringRef pass) {
+  std::string text = stage.name() + ", " + pass.str() + ":";
+  for (const Run &run : stage.runs)
+    text += run.count > 1 ? " " + run.kind->name + " x " + std::to_string(run.count) : " " + run.kind->name;
+  return text;
+}
+
+void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
+  ActionBuilder a(l, b, stage.name() + ".forward", describe(stage, "forward"), false, !stage.last());
+  Value output = a.func.getArgument("output");
+  if (stage.runs.empty()) {
+    Value input = a.slot("input", "bundle", a.boundary(), 0);
+    LaunchOp::create(b, a.loc, "copy", "input", ValueRange(input), ValueRange(output), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
+  }
+  for (const Run &run : stage.runs)
+    call(a, stage, run, false, work, {}, {}, &run == &stage.runs.back() ? output : Value());
+}
+
+void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
+  ActionBuilder a(l, b, stage.name() + ".backward", describe(stage, "backward"), !stage.last(), !stage.first());
+  Value cotangent = a.func.getArgument("input"), output = a.func.getArgument("output");
+  int64_t size = ::lf::aligned(l.hidden * l.realBytes());
+  if (stage.runs.empty())
+    LaunchOp::create(b, a.loc, "copy", "cotangent", ValueRange(cotangent), ValueRange(output), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
+  Value scratch[2] = {a.slot("cotangent", "workspace", a.boundary(), base), a.slot("cotangent_2", "workspace", a.boundary(), base + size)};
+  for (const Run &run : llvm::reverse(stage.runs)) {
+    Value next = cotangent == scratch[0] ? scratch[1] : scratch[0], other = next == scratch[0] ? scratch[1] : scratch[0];
+    Value to;
+    if (!run.kind->isEmbed)
+      to = &run == &stage.runs.front() ? output : run.count % 2 ? next : other;
+    SmallVector<Value> between;
+    if (run.count > 1)
+      between = {next, other};
+    call(a, stage, run, true, base + 2 * size, cotangent, between, to);
+    cotangent = to;
+  }
+}
+
+void buildLoad(Lowering &l, OpBuilder &b, const Stage &stage) {
+  ActionBuilder a(l, b, stage.name() + ".load", stage.name() + ", batch", false, false);
+  BufferType type = BufferType::get(b.getContext(), b.getI32Type(), l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp")));
+  Value ids = stage.first() ? a.slot("ids", "bundle", type, stage.ids) : Value();
+  Value labels = stage.last() ? a.slot("labels", "bundle", type, stage.labels) : Value();
+  LoadBatchOp::create(b, a.loc, ids, labels, Value());
+}
+
+void buildSend(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag) {
+  ActionBuilder a(l, b, name, "send " + what, true, false);
+  SendOp::create(b, a.loc, what, a.func.getArgument("input"), pp, tag);
+}
+
+void buildReceive(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag) {
+  ActionBuilder a(l, b, name, "receive " + what, false, true);
+  RecvOp::create(b, a.loc, what, a.func.getArgument("output"), pp, tag);
+}
+
+} // namespace mlir::lfrt

@@ -1,0 +1,103 @@
+//===- Stages.cpp - Stages, runs of layers and their bundles -----*- C++ -*-===//
+//
+// A stage's bundle: ids, labels, then the bundle of each layer in order, so that a layer's output lies where the next
+// layer's bundle begins.
+//
+//===----------------------------------------------------------------------===//
+#include "Lowering.h"
+
+namespace mlir::lfrt {
+
+static Kind &addKind(Lowering &l, StringRef name) {
+  auto [it, fresh] = l.kinds.try_emplace(name.str());
+  Kind &kind = it->second;
+  if (fresh) {
+    kind.name = name.str();
+    kind.forward = l.module.lookupSymbol<func::FuncOp>((name + ".fwd").str());
+    kind.backward = l.module.lookupSymbol<func::FuncOp>((name + ".bwd").str());
+  }
+  return kind;
+}
+
+void collectStages(Lowering &l) {
+  lf::ChainOp chain = *l.module.getOps<lf::ChainOp>().begin();
+  Kind &embed = addKind(l, chain.getEmbed()), &head = addKind(l, chain.getHead());
+  embed.isEmbed = head.isHead = true;
+  for (lf::StageOp op : l.module.getOps<lf::StageOp>()) {
+    Stage stage{op, int64_t(l.stages.size()), int64_t(op.getPp()), {}};
+    if (op.getEmbed())
+      stage.runs.push_back({&embed, -1, 1});
+    int64_t layer = op.getFirst();
+    for (auto [symbol, count] : llvm::zip(op.getLayers(), op.getCounts())) {
+      stage.runs.push_back({&addKind(l, cast<FlatSymbolRefAttr>(symbol).getValue()), layer, count});
+      layer += count;
+    }
+    if (op.getHead())
+      stage.runs.push_back({&head, -1, 1});
+    l.stages.push_back(std::move(stage));
+    l.numRanks = std::max<int64_t>(l.numRanks, op.getPp() + 1);
+  }
+  RankedTensorType x = tensorOf(embed.forward.front().getTerminator()->getOperand(0));
+  l.real = x.getElementType();
+  l.hidden = x.getNumElements();
+  l.batch = x.getRank() > 1 ? x.getDimSize(1) : 1;
+  for (BlockArgument argument : embed.forward.getArguments())
+    if (auto input = embed.forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input"); input && input.getValue() == "ids") {
+      l.sequence = tensorOf(argument).getDimSize(0) * l.groups.size(l.groups.mesh.getStrategy("cp"));
+      l.batch = tensorOf(argument).getDimSize(1);
+    }
+}
+
+/// Gives each saved value of a kind its place.
+static void layOutKind(Lowering &l, Kind &kind) {
+  int64_t at = kind.isEmbed ? 0 : ::lf::aligned(l.hidden * l.realBytes());
+  int64_t outputs = kind.forward->getAttrOfType<IntegerAttr>("lf.outputs").getInt();
+  llvm::DenseMap<Value, int64_t> offsets;
+  for (Value v : kind.forward.front().getTerminator()->getOperands().drop_front(outputs)) {
+    SavedValue saved;
+    Value root = throughIdentities(l.groups, v);
+    if (BlockArgument source = integerSource(l.groups, root, saved.slices)) {
+      saved.from = SavedValue::integer;
+      saved.input = kind.forward.getArgAttrOfType<StringAttr>(source.getArgNumber(), "lf.input").str();
+    } else if (auto param = root.getDefiningOp<lf::ParamOp>()) {
+      saved.from = SavedValue::parameter;
+      saved.name = {param.getOwner().value_or(kind.name).str(), param.getName().str()};
+    } else {
+      saved.slices.clear();
+      if (isa<BlockArgument>(root)) {
+        saved.offset = 0; // The input begins the bundle.
+      } else {
+        auto [it, fresh] = offsets.try_emplace(root, at);
+        saved.offset = it->second;
+        if (fresh)
+          at += ::lf::aligned(bufferFor(root.getType()).getBytes());
+      }
+    }
+    kind.saved.push_back(std::move(saved));
+  }
+  kind.names[0] = "x";
+  kind.bundle = at;
+}
+
+void layOutBundles(Lowering &l) {
+  for (auto &[name, kind] : l.kinds)
+    layOutKind(l, kind);
+  int64_t tokens = l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp"));
+  for (Stage &stage : l.stages) {
+    int64_t at = 0;
+    for (auto [wanted, place] : {std::pair(stage.first(), &stage.ids), std::pair(stage.last(), &stage.labels)})
+      if (wanted) {
+        *place = at;
+        at += ::lf::aligned(tokens * 4);
+      }
+    stage.input = at;
+    for (Run &run : stage.runs) {
+      run.bundle = at;
+      at += run.kind->bundle * run.count;
+    }
+    // A stage without layers hands its input on; a message needs a place nevertheless.
+    stage.bundle = stage.runs.empty() ? ::lf::aligned(l.hidden * l.realBytes()) : at;
+  }
+}
+
+} // namespace mlir::lfrt

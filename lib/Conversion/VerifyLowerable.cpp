@@ -1,0 +1,217 @@
+//===- VerifyLowerable.cpp - What lf-lower-to-runtime relies on --*- C++ -*-===//
+//
+// Every refusal of the lowering is here, at the op, with its cause; the conversion itself is total.
+//
+//===----------------------------------------------------------------------===//
+#include "Lowering.h"
+#include "lf/Conversion/Gemm.h"
+
+namespace mlir::lfrt {
+#define GEN_PASS_DEF_LFVERIFYLOWERABLE
+#define GEN_PASS_DEF_LFVERIFYLOWERED
+#include "lf/Dialect/LfrtPasses.h.inc"
+
+static LogicalResult verifyMatmul(lf::MatmulOp op) {
+  std::string why;
+  if (::lf::asGemm(op.getSpec(), tensorOf(op.getLhs()).getShape().vec(), tensorOf(op.getRhs()).getShape().vec(), why))
+    return success();
+  return op.emitOpError() << "expected a product that is one GEMM, got \"" << op.getSpec() << "\" on " << op.getLhs().getType() << " and "
+                          << op.getRhs().getType() << ": " << why;
+}
+
+static LogicalResult verifySlice(lf::SliceOp op, const Groups &groups) {
+  RankedTensorType type = tensorOf(op.getX());
+  if (!type.getElementType().isInteger(32) || groups.size(lf::axesOf(op.getAxes())) == 1)
+    return success();
+  for (int64_t size : type.getShape().take_front(op.getDim()))
+    if (size != 1)
+      return op.emitOpError() << "expected integers to be sliced along their outermost dim, got dim " << op.getDim() << " of " << type;
+  return success();
+}
+
+static LogicalResult verifyParameter(Operation *op, StringRef owner, StringRef name, Type type, const Groups &groups) {
+  lf::DeclareOp declare = lf::DeclareOp::find(op, owner, name);
+  if (!declare)
+    return op->emitOpError() << "expected a parameter that is declared, got \"" << owner << "." << name << "\"";
+  auto local = llvm::to_vector(cast<RankedTensorType>(declare.getType()).getShape());
+  if (auto layout = declare.getLayout())
+    for (auto [size, axes] : llvm::zip(local, layout->getDims()))
+      size /= groups.size(lf::axesOf(cast<ArrayAttr>(axes)));
+  if (ArrayRef<int64_t>(local) != cast<RankedTensorType>(type).getShape()) {
+    InFlightDiagnostic diag = op->emitOpError() << "expected the local shape of \"" << owner << "." << name << "\", ";
+    diag << RankedTensorType::get(local, cast<RankedTensorType>(type).getElementType()) << ", got " << type;
+    return diag.attachNote(declare.getLoc()) << "declared here", diag;
+  }
+  return success();
+}
+
+static LogicalResult verifyOp(Operation *op, const Groups &groups) {
+  StringRef own = lf::ownerOf(op);
+  if (auto matmul = dyn_cast<lf::MatmulOp>(op))
+    return verifyMatmul(matmul);
+  if (auto slice = dyn_cast<lf::SliceOp>(op))
+    return verifySlice(slice, groups);
+  if (auto param = dyn_cast<lf::ParamOp>(op))
+    return verifyParameter(op, param.getOwner().value_or(own), param.getName(), param.getType(), groups);
+  if (auto accumulate = dyn_cast<lf::AccumulateOp>(op))
+    return verifyParameter(op, accumulate.getOwner().value_or(own), accumulate.getName(), accumulate.getGradient().getType(), groups);
+  if (isa<lf::CrossEntropyOp>(op))
+    return op->emitOpError() << "expected row_max, sum_exp, pick and nll, got cross_entropy; run lf-expand-cross-entropy before lf-propagate";
+  if (isa<lf::ShardingRuleInterface, lf::CollectiveInterface, func::ReturnOp>(op))
+    return success();
+  return op->emitOpError() << "expected a model op, a collective or a return, got \"" << op->getName() << "\"";
+}
+
+static FailureOr<int64_t> integerAttribute(func::FuncOp function, StringRef name) {
+  if (auto attr = function->getAttrOfType<IntegerAttr>(name))
+    return attr.getInt();
+  return function.emitOpError() << "expected the attribute \"" << name << "\", got none";
+}
+
+/// Both functions of a kind, and that what one saves the other takes.
+static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &groups) {
+  auto forward = module.lookupSymbol<func::FuncOp>((kind + ".fwd").str()), backward = module.lookupSymbol<func::FuncOp>((kind + ".bwd").str());
+  for (auto [function, name] : {std::pair(forward, ".fwd"), std::pair(backward, ".bwd")}) {
+    if (!function || !function.getBody().hasOneBlock())
+      return module.emitError() << "expected a function @" << kind << name << " of one block, got none";
+    for (Operation &op : function.front())
+      if (failed(verifyOp(&op, groups)))
+        return failure();
+  }
+  FailureOr<int64_t> outputs = integerAttribute(forward, "lf.outputs"), cotangents = integerAttribute(backward, "lf.cotangents");
+  if (failed(outputs) || failed(cotangents))
+    return failure();
+  SmallVector<Type> taken;
+  for (BlockArgument argument : backward.getArguments().drop_front(*cotangents))
+    if (!backward.getArgAttr(argument.getArgNumber(), "lf.input"))
+      taken.push_back(argument.getType());
+  ArrayRef<Type> saved = forward.getResultTypes().drop_front(*outputs);
+  if (saved != ArrayRef<Type>(taken))
+    return backward.emitOpError() << "expected to take what @" << kind << ".fwd saves, " << saved.size() << " values of the same types in order, got "
+                                  << taken.size();
+  for (Value v : forward.front().getTerminator()->getOperands().drop_front(*outputs)) {
+    std::vector<lf::SliceOp> slices;
+    if (BlockArgument source = integerSource(groups, v, slices)) {
+      auto input = forward.getArgAttrOfType<StringAttr>(source.getArgNumber(), "lf.input");
+      bool found = false;
+      for (unsigned i = 0; i < backward.getNumArguments() && input; ++i)
+        found |= backward.getArgAttr(i, "lf.input") == input;
+      if (!found)
+        return backward.emitOpError() << "expected an argument with lf.input = " << input << ", whose parts @" << kind << ".fwd saves, got none";
+    }
+  }
+  return success();
+}
+
+/// (whole sequence / cp) x samples ids and labels; positions whole or a cp-th.
+static LogicalResult verifyInputs(ModuleOp module, ArrayRef<StringRef> kinds, const Groups &groups) {
+  RankedTensorType tokens;
+  lf::MeshOp mesh = groups.mesh;
+  int64_t cp = groups.size(mesh.getStrategy("cp"));
+  for (StringRef pass : {".fwd", ".bwd"})
+    for (StringRef kind : kinds) {
+      auto function = module.lookupSymbol<func::FuncOp>((kind + pass).str());
+      for (BlockArgument argument : function.getArguments()) {
+        auto input = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input");
+        if (!input)
+          continue;
+        RankedTensorType type = tensorOf(argument);
+        if (input.getValue() == "positions") {
+          int64_t whole = tokens ? tokens.getDimSize(0) * cp : 0;
+          if (type.getRank() != 1 || (type.getDimSize(0) != whole && type.getDimSize(0) * cp != whole))
+            return function.emitOpError() << "expected positions of the whole sequence, " << whole << ", or of a cp-th of it, got " << type;
+        } else if (input.getValue() == "ids" || input.getValue() == "labels") {
+          if (type.getRank() != 2 || (tokens && tokens != type))
+            return function.emitOpError() << "expected ids and labels of one shape [S/cp, B], got " << type;
+          tokens = type;
+        } else {
+          return function.emitOpError() << "expected lf.input \"ids\", \"labels\" or \"positions\", got " << input;
+        }
+      }
+    }
+  return success();
+}
+
+static LogicalResult verifyStages(ModuleOp module) {
+  SmallVector<lf::StageOp> stages(module.getOps<lf::StageOp>());
+  if (stages.empty())
+    return module.emitError() << "expected at least one lf.stage, got none; run lf-assign-stages first";
+  for (auto [i, stage] : llvm::enumerate(stages))
+    if (stage.getEmbed() != (i == 0) || stage.getHead() != (i + 1 == stages.size()))
+      return stage.emitOpError() << "expected the embedding on the first stage and the head on the last, got stage " << i << " of " << stages.size();
+  llvm::SmallDenseSet<int64_t> ranks;
+  for (lf::ProgramOp program : module.getOps<lf::ProgramOp>())
+    if (!ranks.insert(program.getPp()).second)
+      return program.emitOpError() << "expected one program for each pipeline rank, got a second for " << program.getPp();
+  for (lf::StageOp stage : stages)
+    if (!ranks.count(stage.getPp()))
+      return stage.emitOpError() << "expected a program for pipeline rank " << stage.getPp() << ", got none; run lf-build-schedule first";
+  WalkResult lines = module.walk([&](lf::RunOp run) {
+    if (run.getPass() == "forward" || run.getPass() == "backward")
+      return WalkResult::advance();
+    run.emitOpError() << "expected pass \"forward\" or \"backward\", got \"" << run.getPass() << "\"";
+    return WalkResult::interrupt();
+  });
+  if (lines.wasInterrupted())
+    return failure();
+  lines = module.walk([&](lf::ProgramOp program) {
+    for (Operation &line : program.getBody().front())
+      for (NamedAttribute attr : line.getAttrs())
+        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attr.getValue()); symbol && !module.lookupSymbol<lf::StageOp>(symbol.getAttr())) {
+          line.emitOpError() << "expected a stage, got " << symbol;
+          return WalkResult::interrupt();
+        }
+    return WalkResult::advance();
+  });
+  return failure(lines.wasInterrupted());
+}
+
+static LogicalResult verifyModule(ModuleOp module) {
+  lf::MeshOp mesh = lf::MeshOp::find(module);
+  if (!mesh || module.getOps<lf::ChainOp>().empty())
+    return module.emitError() << "expected an lf.mesh and an lf.chain, got none";
+  Groups groups(mesh);
+  for (lf::DeclareOp declare : module.getOps<lf::DeclareOp>())
+    if (auto layout = declare.getLayout(); layout && !layout->getFlat().empty())
+      return declare.emitOpError() << "expected a parameter that is stored whole, got flat axes " << layout->getFlat();
+  lf::ChainOp chain = *module.getOps<lf::ChainOp>().begin();
+  SmallVector<StringRef> kinds = {chain.getEmbed(), chain.getHead()};
+  for (Attribute layer : chain.getLayers())
+    if (StringRef name = cast<FlatSymbolRefAttr>(layer).getValue(); !llvm::is_contained(kinds, name))
+      kinds.push_back(name);
+  for (StringRef kind : kinds)
+    if (failed(verifyKind(module, kind, groups)))
+      return failure();
+  if (failed(verifyInputs(module, kinds, groups)))
+    return failure();
+  return verifyStages(module);
+}
+
+namespace {
+struct VerifyLowerable : impl::LfVerifyLowerableBase<VerifyLowerable> {
+  void runOnOperation() override {
+    if (failed(verifyModule(getOperation())))
+      signalPassFailure();
+  }
+};
+
+struct VerifyLowered : impl::LfVerifyLoweredBase<VerifyLowered> {
+  void runOnOperation() override {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      if (op->getName().getDialectNamespace() == "lf" || isa<func::FuncOp>(op)) {
+        op->emitOpError() << "expected no op of lf after lf-lower-to-runtime, got \"" << op->getName() << "\"";
+        return WalkResult::interrupt();
+      }
+      if (auto slot = dyn_cast<SlotOp>(op); slot && !slot.getOffset()) {
+        op->emitOpError() << "expected an offset after lf-plan-memory, got none";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
+
+} // namespace mlir::lfrt
