@@ -1,0 +1,50 @@
+//===- EmitCpp.cpp - lfrt to emitc to C++ ------------------------*- C++ -*-===//
+//
+// The file in order: include, tables, functions, programs; and the pass that replaces a module by it.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Target/EmitCpp.h"
+#include "Writer.h"
+#include "mlir/Target/Cpp/CppEmitter.h"
+
+namespace mlir::lfrt {
+#define GEN_PASS_DEF_LFEMITCPP
+#include "lf/Dialect/LfrtPasses.h.inc"
+
+namespace {
+struct EmitCpp : impl::LfEmitCppBase<EmitCpp> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (module.getOps<ModelOp>().empty() || !findMesh(module)) {
+      module.emitError() << "expected a module of lfrt, got none; run lf-lower first";
+      return signalPassFailure();
+    }
+    OwningOpRef<ModuleOp> emitted = lf::buildEmitC(module);
+    module.getBody()->clear();
+    module.getBody()->getOperations().splice(module.getBody()->begin(), emitted->getBody()->getOperations());
+  }
+};
+} // namespace
+} // namespace mlir::lfrt
+
+namespace mlir::lf {
+
+OwningOpRef<ModuleOp> buildEmitC(ModuleOp module) {
+  module.getContext()->loadDialect<emitc::EmitCDialect>();
+  OwningOpRef<ModuleOp> target = ModuleOp::create(module.getLoc());
+  lfrt::Writer w(module, OpBuilder::atBlockEnd(target->getBody()));
+  auto name = module->getAttrOfType<StringAttr>("lf.name");
+  std::string title = name && !name.getValue().contains('\n') ? ": " + name.getValue().str() : "";
+  w.comment("A training program written by lf" + title + ".");
+  w.comment("Tables first, then a function for each pass of a layer and each action, then what each pipeline rank does in a step.");
+  emitc::IncludeOp::create(w.b, module.getLoc(), "lf/runtime.h", /*isStandardInclude=*/false);
+  w.line();
+  lfrt::emitTables(w);
+  lfrt::emitFunctions(w);
+  lfrt::emitPrograms(w);
+  return target;
+}
+
+LogicalResult emitCpp(ModuleOp module, raw_ostream &os) { return emitc::translateToCpp(*buildEmitC(module), os); }
+
+} // namespace mlir::lf

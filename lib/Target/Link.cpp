@@ -1,0 +1,155 @@
+//===- Link.cpp - From C++ to an executable ----------------------*- C++ -*-===//
+//
+// Finds runtime and compiler, runs the compiler in a temporary folder, and moves the result into place.
+//
+//===----------------------------------------------------------------------===//
+#include "lf/Target/Link.h"
+#include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Program.h"
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+namespace fs = std::filesystem;
+
+namespace lf {
+
+namespace {
+/// A folder that is gone when this is.
+struct TemporaryFolder {
+  TemporaryFolder() {
+    llvm::SmallString<128> name;
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("lf-compile", name))
+      throw usage("expected a temporary folder that can be made, got " + quote(error.message()) + "; set TMPDIR to one that can be written");
+    path = name.c_str();
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  fs::path path;
+};
+
+struct Runtime {
+  fs::path include, archive;
+  std::vector<std::string> arguments; ///< what else a program is linked with
+};
+} // namespace
+
+static fs::path folderOf(const std::string &tool) {
+  std::error_code error;
+  fs::path self = fs::read_symlink("/proc/self/exe", error);
+  return (error ? fs::absolute(tool) : self).parent_path();
+}
+
+static Runtime findRuntime(const std::string &tool) {
+  fs::path root = folderOf(tool).parent_path();
+  Runtime runtime;
+  for (const fs::path &folder : {root / "lib", root / LF_INSTALL_LIBDIR, fs::path(LF_BUILD_LIBDIR)})
+    if (runtime.archive.empty() && fs::exists(folder / "liblf_runtime_cpu.a"))
+      runtime.archive = folder / "liblf_runtime_cpu.a";
+  for (const fs::path &folder : {root / "include", fs::path(LF_SOURCE_INCLUDE)})
+    if (runtime.include.empty() && fs::exists(folder / "lf/runtime.h"))
+      runtime.include = folder;
+  if (runtime.archive.empty() || runtime.include.empty())
+    throw usage("expected liblf_runtime_cpu.a and lf/runtime.h beside this tool (in " + quote((root / "lib").string()) + " and " +
+                quote((root / "include").string()) + "), got none; build the target lf_runtime_cpu, or install lf whole");
+  fs::path list = runtime.archive.parent_path() / "lf_runtime_cpu.link";
+  std::ifstream in(list);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty())
+      runtime.arguments.push_back(line);
+  if (runtime.arguments.empty())
+    throw usage("expected " + quote(list.string()) + " to list what the runtime is linked with, got nothing");
+  return runtime;
+}
+
+static std::vector<std::string> words(const std::string &text) {
+  std::istringstream in(text);
+  std::vector<std::string> list;
+  for (std::string word; in >> word;)
+    list.push_back(word);
+  return list;
+}
+
+static std::vector<std::string> findCompiler() {
+  const char *chosen = std::getenv("LF_CXX");
+  if (chosen && *chosen) {
+    std::vector<std::string> command = words(chosen);
+    if (!command.empty())
+      return command;
+  }
+  if (fs::exists(LF_CXX_DEFAULT))
+    return {LF_CXX_DEFAULT};
+  return {"c++"};
+}
+
+static void refuseUnwritable(const std::string &output) {
+  fs::path path(output), folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code ignored;
+  if (output.empty())
+    throw usage("\"-o\": expected the name of the executable, got none");
+  if (fs::is_directory(path, ignored))
+    throw usage("\"-o\": expected a file, got the folder " + quote(output));
+  if (!fs::is_directory(folder, ignored))
+    throw usage("\"-o\": expected a folder that exists, got " + quote(folder.string()));
+  if (access(folder.c_str(), W_OK) != 0 || (fs::exists(path, ignored) && access(path.c_str(), W_OK) != 0))
+    throw usage("\"-o\": expected a file that can be written, got " + quote(output) + ": " + std::strerror(errno));
+}
+
+static void execute(const std::vector<std::string> &command, const fs::path &folder) {
+  llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(command.front());
+  if (!program)
+    throw usage("expected a C++ compiler, got " + quote(command.front()) + ": " + program.getError().message() + "; set LF_CXX to one");
+  std::string log = (folder / "log").string(), failure;
+  std::vector<llvm::StringRef> arguments(command.begin(), command.end());
+  std::optional<llvm::StringRef> streams[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  int code = llvm::sys::ExecuteAndWait(*program, arguments, std::nullopt, streams, 0, 0, &failure);
+  if (code == 0)
+    return;
+  std::string line;
+  for (const std::string &word : command)
+    line += (line.empty() ? "" : " ") + word;
+  std::ifstream in(log);
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (text.size() > 8000)
+    text = text.substr(0, 8000) + "...";
+  throw usage("expected the C++ compiler to succeed, got exit code " + std::to_string(code) + (failure.empty() ? "" : " (" + failure + ")") + " of: " +
+                  line,
+              {"it printed:\n" + text});
+}
+
+void linkExecutable(const std::string &cpp, const std::string &output, const std::string &tool) {
+  refuseUnwritable(output);
+  Runtime runtime = findRuntime(tool);
+  TemporaryFolder folder;
+  fs::path source = folder.path / "train.cpp", result = folder.path / "train";
+  {
+    std::ofstream out(source, std::ios::binary);
+    out << cpp;
+    if (!out.flush())
+      throw usage("expected " + quote(source.string()) + " to be written, got an error; is the disk full?");
+  }
+  const char *level = std::getenv("LF_OPT");
+  std::vector<std::string> command = findCompiler();
+  for (const std::string &word : {std::string("-std=c++17"), "-O" + std::string(level && *level ? level : "1"), "-I" + runtime.include.string(),
+                                  source.string(), std::string("-o"), result.string(), runtime.archive.string()})
+    command.push_back(word);
+  command.insert(command.end(), runtime.arguments.begin(), runtime.arguments.end());
+  execute(command, folder.path);
+  // Beside the target first, so that a program that runs keeps its file.
+  std::error_code error;
+  fs::path fresh = output + ".new";
+  fs::copy_file(result, fresh, fs::copy_options::overwrite_existing, error);
+  if (!error)
+    fs::rename(fresh, output, error);
+  if (error)
+    throw usage("\"-o\": expected " + quote(output) + " to be written, got an error: " + error.message());
+}
+
+} // namespace lf
