@@ -10,6 +10,8 @@
 #include "lf/Conversion/Conversion.h"
 #include "lf/Import/ImportModel.h"
 #include "lf/Pipelines/Pipelines.h"
+#include "lf/Plan/PlanJson.h"
+#include "lf/Schedule/StageLayout.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 #include "lf/Target/EmitCpp.h"
@@ -87,7 +89,7 @@ void Run::describeItself() {
   const ::lf::PlanReport &report = *result.report;
   (*module)->setAttr("lf.name", b.getStringAttr(planName(report)));
   (*module)->setAttr("lf.config", b.getStringAttr(model.source));
-  (*module)->setAttr("lf.plan", b.getStringAttr(fullPlanJson(report, /*everyRank=*/false).dump(1)));
+  (*module)->setAttr("lf.plan", b.getStringAttr(::lf::planText(fullPlanJson(report, /*everyRank=*/false))));
   (*module)->setAttr("lf.report", b.getStringAttr(textReport(report)));
   (*module)->setAttr("lf.flops_per_token", b.getF64FloatAttr(report.flopsPerToken));
 }
@@ -121,6 +123,9 @@ void Run::dump(const std::string &name, const std::string &text) {
   registry.insert<lfrt::LfrtDialect, emitc::EmitCDialect>();
   context.appendDialectRegistry(registry);
   context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false); // the place is named; the generic form of an op would hide it
+  // A layout is a user's words: refuse it before there is IR to speak of. lf-assign-stages checks again.
+  ::lf::resolveLayout(::lf::layoutText(request.plan, model), {request.plan.pp, model.layers});
   result.last = last;
   for (int i = 0; i <= std::min(static_cast<int>(last), static_cast<int>(Phase::runtime)); ++i) {
     Phase phase = static_cast<Phase>(i);

@@ -30,11 +30,11 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
     std::cerr << "warning: " << warning << "\n";
   const PlanReport *report = compiled.report ? &*compiled.report : nullptr;
   for (auto [file, flag] : {std::pair(&request.planOut, "--plan-out"), {&request.report, "--report"}})
-    if (!file->empty() && !report)
-      throw usage(std::string("\"") + flag + "\": expected --stop-after schedule or a later phase, got " +
-                  nameOf(last) + ": stages and traffic are not known earlier");
+    if (!file->empty() && last < Phase::runtime)
+      throw usage(std::string("\"") + flag + "\": expected --stop-after runtime or emit, got \"" + nameOf(last) +
+                  "\": memory is not planned earlier");
   if (!request.planOut.empty())
-    writeFile(request.planOut, fullPlanJson(*report).dump(1) + "\n", "--plan-out");
+    writeFile(request.planOut, planText(fullPlanJson(*report)), "--plan-out");
   if (!request.report.empty())
     writeFile(request.report, htmlReport(*report), "--report");
   if (last >= Phase::runtime && request.plan.memoryBudget > 0 &&

@@ -31,10 +31,13 @@ static std::string escape(const std::string &text) {
 }
 
 static std::string html(const Table &t) {
-  std::string text = "<h2>" + escape(t.title) + "</h2>\n<table>\n<tr>";
-  for (const std::string &cell : t.header)
-    text += "<th>" + escape(cell) + "</th>";
-  text += "</tr>\n";
+  std::string text = "<h2>" + escape(t.title) + "</h2>\n<table>\n";
+  if (t.header.back() != "") {
+    text += "<tr>";
+    for (const std::string &cell : t.header)
+      text += "<th>" + escape(cell) + "</th>";
+    text += "</tr>\n";
+  }
   for (const auto &row : t.rows) {
     text += "<tr>";
     for (size_t c = 0; c < row.size(); ++c)
@@ -85,7 +88,7 @@ std::string htmlReport(const PlanReport &r) {
   if (Table traffic = trafficTable(r); !traffic.rows.empty())
     text += html(traffic);
   text += "<h2>timetable, in flops</h2>\n<pre>" + escape(timetableText(r, 400)) + "</pre>\n";
-  text += "<h2>plan.json</h2>\n<pre>" + escape(fullPlanJson(r, false).dump(2)) + "</pre>\n";
+  text += "<h2>plan.json</h2>\n<pre>" + escape(planText(fullPlanJson(r, false))) + "</pre>\n";
   return text + "</body></html>\n";
 }
 

@@ -43,4 +43,20 @@ Json fullPlanJson(const PlanReport &r, bool everyRank) {
   return out;
 }
 
+std::string planText(const Json &plan) {
+  std::string text = "{";
+  for (const auto &[name, value] : plan.items()) {
+    text += (text.size() > 1 ? ",\n " : "\n ") + Json(name).dump() + ": ";
+    if (!value.is_array() || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    text += "[";
+    for (size_t i = 0; i < value.size(); ++i)
+      text += (i ? ",\n  " : "\n  ") + value[i].dump();
+    text += "]";
+  }
+  return text + "\n}\n";
+}
+
 } // namespace lf

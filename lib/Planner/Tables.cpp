@@ -34,7 +34,7 @@ static std::string rangesText(const std::vector<int64_t> &numbers) {
 Table planTable(const PlanReport &r) {
   const ParallelPlan &p = r.plan;
   static const char *const types[] = {"float32", "float64", "bfloat16"};
-  Table t{planName(r), {"plan", ""}, {}, 2};
+  Table t{planName(r), {"", ""}, {}, 2};
   t.rows = {
       {"model", r.model.family + ", " + plain(r.model.layers) + " layers, hidden " + plain(r.model.hidden) + ", ffn " +
                     plain(r.model.ffn) + ", " + plain(r.model.heads) + " heads, " + plain(r.model.kvHeads) +
@@ -124,7 +124,8 @@ std::string printTable(const Table &t) {
     }
     return text.erase(text.find_last_not_of(' ') + 1) + "\n";
   };
-  std::string text = t.title + "\n" + line(t.header);
+  bool named = t.header.back() != ""; // a table of facts needs no header
+  std::string text = t.title + "\n" + (named ? line(t.header) : "");
   for (const auto &row : t.rows)
     text += line(row);
   return text;

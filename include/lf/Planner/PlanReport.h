@@ -81,6 +81,9 @@ std::string htmlReport(const PlanReport &);
 /// plan.json with stages, programs, memory and traffic. `everyRank`: one object for each rank, as files have it; else for
 /// the first rank of each pipeline rank only, as executables carry it.
 Json fullPlanJson(const PlanReport &, bool everyRank = true);
+/// plan.json as text: a line for each member, and for each entry of an array.
+std::string planText(const Json &plan);
+
 /// Throws lf::Error (exit 3) when the peak of some rank is above plan.memoryBudget; `fits` are changes that would help.
 void checkBudget(const PlanReport &, const std::vector<std::string> &fits);
 
