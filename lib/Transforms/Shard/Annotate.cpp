@@ -24,9 +24,9 @@ struct Annotate : public mlir::lf::impl::LfAnnotateBase<Annotate> {
       old.emitError() << "expected a module without a mesh, got one already annotated";
       return signalPassFailure();
     }
-    if (tp % tpRep != 0 || tpRep < 1 || tp < 1 || dp < 1 || pp < 1) {
-      module.emitError() << "expected positive sizes and tp a multiple of tp-rep, got pp " << pp << ", dp " << dp << ", tp " << tp << ", tp-rep "
-                         << tpRep;
+    if (tpRep < 1 || tp < 1 || dp < 1 || pp < 1 || tp % tpRep != 0) {
+      module.emitError() << "expected positive sizes and tp a multiple of tp-rep, got pp " << pp.getValue() << ", dp " << dp.getValue() << ", tp "
+                         << tp.getValue() << ", tp-rep " << tpRep.getValue();
       return signalPassFailure();
     }
     makeMesh();

@@ -117,7 +117,9 @@ LogicalResult Reverse::run() {
   // The loss sum starts from 1; every other real output has its cotangent as an argument.
   for (Value output : terminator.getOperands()) {
     auto type = cast<RankedTensorType>(output.getType());
-    if (!isReal(output) || !output.getDefiningOp<AdjointInterface>())
+    Operation *producer = output.getDefiningOp();
+    bool constant = producer && llvm::none_of(producer->getOperands(), isReal); // a count
+    if (!isReal(output) || constant)
       continue;
     if (type.getRank() == 0) {
       OperationState state(output.getLoc(), FillOp::getOperationName());
@@ -136,14 +138,21 @@ LogicalResult Reverse::run() {
 
   auto read = [this](Value v) { return saved(v); };
   for (Operation &op : llvm::reverse(front)) {
-    auto adjoint = dyn_cast<AdjointInterface>(op);
-    if (!adjoint)
+    if (isa<ParamOp>(op) || llvm::none_of(op.getOperands(), isReal))
       continue;
     SmallVector<Value> cts;
     for (Value result : op.getResults())
       cts.push_back(finish(result));
-    if (!cts.front())
+    if (llvm::none_of(cts, [](Value ct) { return bool(ct); }))
       continue;
+    auto adjoint = dyn_cast<AdjointInterface>(op);
+    if (!adjoint)
+      return op.emitError() << "expected an op with an adjoint where a derivative flows, got \"" << op.getName() << "\"";
+    // Adjoints are stated for the first result; the others (lse, max, sum_exp) are kept for them and have no derivative.
+    for (auto [number, ct] : llvm::enumerate(cts))
+      if (bool(ct) != (number == 0))
+        return op.emitError() << "expected a derivative to flow into result 0 of \"" << op.getName() << "\" only, got one into result "
+                              << (number == 0 ? 1 : number);
     AdjointBuilder emitter(builder, &op, read);
     adjoint.buildAdjoint(emitter, cts);
     for (auto [operand, value] : emitter.contributions) {

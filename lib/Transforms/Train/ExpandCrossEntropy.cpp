@@ -62,6 +62,9 @@ struct ExpandCrossEntropy : public mlir::lf::impl::LfExpandCrossEntropyBase<Expa
     if (!backward)
       return;
     std::string old = "cotangent:" + std::to_string(from) + ".0", now = "cotangent:" + std::to_string(to) + ".0";
+    for (unsigned i = 0; i < backward.getNumArguments(); ++i)
+      if (auto link = backward.getArgAttrOfType<StringAttr>(i, "lf.link"); link && link.getValue() == old)
+        backward.setArgAttr(i, "lf.link", StringAttr::get(backward.getContext(), now));
     backward.walk([&](Operation *op) {
       auto links = op->getAttrOfType<ArrayAttr>("links");
       if (!links)
