@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "BodyLowering.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace mlir::lfrt {
 
@@ -32,7 +33,6 @@ void BodyLowering::run() {
       body.integers.push_back(input.str());
       body.integerTypes.push_back(tensorOf(argument));
       arguments.emplace_back(input.str(), bufferFor(argument.getType()));
-      l.usesPositions |= input.getValue() == "positions";
     }
   if (hasOutput)
     arguments.emplace_back("output", boundary);
@@ -69,6 +69,34 @@ void BodyLowering::run() {
   for (Operation &op : from.front().without_terminator())
     lower(&op);
   finish();
+  dropUnusedIntegers();
+}
+
+void BodyLowering::dropUnusedIntegers() {
+  SmallVector<Attribute> kept;
+  llvm::BitVector unused(body.func.getBody().getNumArguments());
+  std::vector<std::string> integers;
+  std::vector<RankedTensorType> types;
+  size_t next = 0;
+  for (auto [argument, name] : llvm::zip(body.func.getBody().getArguments(), body.func.getNames())) {
+    StringRef text = cast<StringAttr>(name).getValue();
+    bool isInteger = text != "input" && text != "output";
+    if (isInteger && argument.use_empty()) {
+      unused.set(argument.getArgNumber());
+      ++next;
+      continue;
+    }
+    kept.push_back(name);
+    if (isInteger) {
+      integers.push_back(body.integers[next]);
+      types.push_back(body.integerTypes[next++]);
+      l.usesPositions |= text == "positions";
+    }
+  }
+  body.func.getBody().front().eraseArguments(unused);
+  body.func.setNamesAttr(b.getArrayAttr(kept));
+  body.integers = std::move(integers);
+  body.integerTypes = std::move(types);
 }
 
 bool BodyLowering::usedOnce(Value v) const {
@@ -144,8 +172,6 @@ Value BodyLowering::parameter(StringRef owner, StringRef name, Type type, bool g
   Value &known = parameterBuffers[{key, gradient}];
   if (known)
     return known;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&body.func.getBody().front());
   int64_t index = llvm::find(body.parameters, key) - body.parameters.begin();
   if (gradient)
     known = GradientOp::create(b, from.getLoc(), bufferFor(type), owner, name, index);
@@ -193,11 +219,13 @@ Value BodyLowering::result(Value v) {
 
 std::string BodyLowering::label(Operation *op) const {
   std::string name = op->getName().stripDialect().str();
-  bool adjoint = op->hasAttr("of") || StringRef(name).ends_with("_grad");
+  bool adjoint = !forward;
   if (isa<lf::CollectiveInterface>(op)) {
-    Operation *source = op->getOperand(0).getDefiningOp();
-    std::string of = source ? label(source) : "x";
-    return of + (isa<lf::AllGatherOp>(op) ? "_whole" : isa<lf::AllReduceOp>(op) ? "_sum" : "_part");
+    Value source = buffers.lookup(root(op->getOperand(0)));
+    auto slot = source ? source.getDefiningOp<SlotOp>() : SlotOp();
+    auto param = source ? source.getDefiningOp<ParamOp>() : ParamOp();
+    std::string of = slot ? slot.getName().str() : param ? param.getName().str() : forward ? "x" : "dy";
+    return of + (isa<lf::AllGatherOp>(op) ? "_whole" : isa<lf::AllReduceOp>(op) ? "_total" : "_part");
   }
   if (auto param = dyn_cast<lf::ParamOp>(op))
     return param.getName().str();

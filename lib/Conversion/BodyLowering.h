@@ -19,6 +19,7 @@ private:
   void findAliases();
   void findDestinations();
   void finish();
+  void dropUnusedIntegers();
   bool usedOnce(Value v) const; ///< through the aliases below it
   Value root(Value v) const;
   Value get(Value v);           ///< where v lies; it has been computed

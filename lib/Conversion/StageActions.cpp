@@ -81,16 +81,38 @@ void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) 
   int64_t size = ::lf::aligned(l.hidden * l.realBytes());
   if (stage.runs.empty())
     LaunchOp::create(b, a.loc, "copy", "cotangent", ValueRange(cotangent), ValueRange(output), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
-  Value scratch[2] = {a.slot("cotangent", "workspace", a.boundary(), base), a.slot("cotangent_2", "workspace", a.boundary(), base + size)};
+  // Cotangents alternate between two buffers, so that the last one lands in the output; messages serve where they can.
+  int64_t steps = 0;
+  for (const Run &run : stage.runs)
+    steps += run.kind->isEmbed ? 0 : run.count;
+  int64_t used = 0;
+  auto scratch = [&] {
+    Value v = a.slot(used ? "cotangent_2" : "cotangent", "workspace", a.boundary(), base + used * size);
+    ++used;
+    return v;
+  };
+  Value last = output, other; // Written by the last step and each second one before it; by the others.
+  bool inputIsFree = cotangent && (steps % 2 == 1 || !output);
+  if (!last) {
+    Value first = steps ? scratch() : Value(), second = inputIsFree ? cotangent : steps > 1 ? scratch() : Value();
+    last = steps % 2 ? first : second;
+    other = steps % 2 ? second : first;
+  } else if (steps > 1) {
+    other = inputIsFree ? cotangent : scratch();
+  }
+  auto written = [&](int64_t step) { return (steps - step) % 2 ? other : last; };
+  int64_t step = 1;
   for (const Run &run : llvm::reverse(stage.runs)) {
-    Value next = cotangent == scratch[0] ? scratch[1] : scratch[0], other = next == scratch[0] ? scratch[1] : scratch[0];
-    Value to;
-    if (!run.kind->isEmbed)
-      to = &run == &stage.runs.front() ? output : run.count % 2 ? next : other;
+    if (run.kind->isEmbed) {
+      call(a, stage, run, true, base + used * size, cotangent, {}, {});
+      continue;
+    }
     SmallVector<Value> between;
     if (run.count > 1)
-      between = {next, other};
-    call(a, stage, run, true, base + 2 * size, cotangent, between, to);
+      between = {written(step), written(step + 1)};
+    step += run.count;
+    Value to = written(step - 1);
+    call(a, stage, run, true, base + used * size, cotangent, between, to);
     cotangent = to;
   }
 }

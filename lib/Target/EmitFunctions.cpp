@@ -218,8 +218,8 @@ void FunctionWriter::statement(Operation *op) {
         StringRef base = o.getArena() == "output" ? "output" : o.getArena() == "bundle" ? (func.isBody() ? "bundle" : "saved") : "work";
         define(o.getResult(), o.getName(), base + " + " + Twine(o.getOffset().value_or(0)));
       })
-      .Case([&](ParamOp o) { define(o.getResult(), o.getName(), "parameter(r, at[" + Twine(o.getIndex()) + "], layer)"); })
-      .Case([&](GradientOp o) { define(o.getResult(), (o.getName() + "_grad").str(), "gradient(r, at[" + Twine(o.getIndex()) + "], layer)"); })
+      .Case([&](ParamOp o) { define(o.getResult(), ("w_" + o.getName()).str(), "parameter(r, at[" + Twine(o.getIndex()) + "], layer)"); })
+      .Case([&](GradientOp o) { define(o.getResult(), ("g_" + o.getName()).str(), "gradient(r, at[" + Twine(o.getIndex()) + "], layer)"); })
       .Case([&](GradientsOp o) { define(o.getResult(), o.getName(), "(real *)lf_arena(r, LF_GRADIENTS) + " + Twine(o.getOffset())); })
       .Case([&](ViewOp o) { define(o.getResult(), name(o.getX()) + "_part", name(o.getX()) + " + " + w.offset(o.getOffset())); })
       .Case([&](LaunchOp o) { launch(o); })
@@ -360,6 +360,7 @@ void emitFunctions(Writer &w) {
   w.comment("One line of a rank's program: what runs, for which micro-batch, where its saved activations begin, what it reads and");
   w.comment("writes.");
   w.line("struct Action {");
+  w.line("  const char *name;");
   w.line("  void (*run)(lf_rank *, const Action &);");
   w.line("  int32_t micro_batch;");
   w.line("  int64_t bundle;");

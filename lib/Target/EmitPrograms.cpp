@@ -9,14 +9,14 @@ namespace mlir::lfrt {
 
 static std::string spot(std::optional<SpotAttr> attr) {
   if (!attr)
-    return "{LF_WORKSPACE, 0}";
+    return "{}";
   return std::string(attr->getArena().getValue() == "saved" ? "{LF_SAVED, " : "{LF_WORKSPACE, ") + std::to_string(attr->getOffset()) + "}";
 }
 
 static void emitStep(Writer &w) {
   w.line("template <int32_t n> static void run(lf_rank *r, const Action (&actions)[n]) {");
   w.line("  for (const Action &a : actions) {");
-  w.line("    lf_enter(r, \"step\", -1, a.micro_batch);");
+  w.line("    lf_enter(r, a.name, -1, a.micro_batch);");
   w.line("    a.run(r, a);");
   w.line("  }");
   w.line("}");
@@ -42,7 +42,7 @@ void emitPrograms(Writer &w) {
     w.comment("What pipeline rank " + Twine(program.getPp()) + " does in a step, in order.");
     w.line("static const Action program_" + Twine(program.getPp()) + "[] = {");
     for (RunOp run : program.getBody().getOps<RunOp>())
-      w.line("    {" + identifier(run.getCallee()) + ", " + Twine(int64_t(run.getMicroBatch())) + ", " + Twine(run.getBundle()) + ", " + spot(run.getInput()) +
+      w.line("    {" + literal(run.getCallee()) + ", " + identifier(run.getCallee()) + ", " + Twine(int64_t(run.getMicroBatch())) + ", " + Twine(run.getBundle()) + ", " + spot(run.getInput()) +
              ", " + spot(run.getOutput()) + "},");
     w.line("};");
     w.line();
