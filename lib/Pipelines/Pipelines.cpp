@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 #include "lf/Pipelines/Pipelines.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "lf/Conversion/Conversion.h"
+#include "mlir/Pass/PassOptions.h"
 #include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 using namespace mlir::lf;
 
-void mlir::lf::registerDialects(DialectRegistry &registry) { registry.insert<LfDialect, func::FuncDialect>(); }
+void mlir::lf::registerDialects(DialectRegistry &registry) { registry.insert<LfDialect, lfrt::LfrtDialect, func::FuncDialect, emitc::EmitCDialect>(); }
 
 void mlir::lf::buildTrainPipeline(OpPassManager &pm) {
   pm.addPass(createLfDifferentiate());
@@ -49,4 +51,46 @@ void mlir::lf::buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &o
   pm.addPass(createLfVerifySchedule());
 }
 
-void mlir::lf::registerPassesAndPipelines() { registerLfPasses(); }
+namespace {
+/// The plan as the pipelines of lf-opt take it; names are those of the passes.
+struct PlanOptions : PassPipelineOptions<PlanOptions> {
+  Option<int64_t> pp{*this, "pp", llvm::cl::desc("pipeline-parallel size"), llvm::cl::init(1)};
+  Option<int64_t> dp{*this, "dp", llvm::cl::desc("data-parallel size"), llvm::cl::init(1)};
+  Option<int64_t> tp{*this, "tp", llvm::cl::desc("tensor-parallel size"), llvm::cl::init(1)};
+  Option<int64_t> tpRep{*this, "tp-rep", llvm::cl::desc("part of tp that repeats kv heads"), llvm::cl::init(1)};
+  Option<bool> sequenceParallel{*this, "sequence-parallel", llvm::cl::desc("split the residual stream over tp too"), llvm::cl::init(false)};
+  Option<std::string> layout{*this, "layout", llvm::cl::desc("layout string; empty: equal parts"), llvm::cl::init("")};
+  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("order of the passes"), llvm::cl::init("1f1b")};
+  Option<int64_t> microBatches{*this, "micro-batches", llvm::cl::desc("micro-batches of a step"), llvm::cl::init(1)};
+
+  PipelineOptions get() const {
+    PipelineOptions options;
+    options.pp = pp;
+    options.dp = dp;
+    options.tp = tp;
+    options.tpRep = tpRep;
+    options.microBatches = microBatches;
+    options.sequenceParallel = sequenceParallel;
+    options.layout = layout;
+    options.schedule = schedule;
+    return options;
+  }
+};
+} // namespace
+
+void mlir::lf::registerPassesAndPipelines() {
+  registerLfPasses();
+  lfrt::registerLfrtPasses();
+  PassPipelineRegistration<>("lf-train", "phase train: forward and backward bodies", buildTrainPipeline);
+  PassPipelineRegistration<PlanOptions>("lf-shard", "phases shard and spmd: layouts, local shapes, collectives",
+                                        [](OpPassManager &pm, const PlanOptions &plan) {
+                                          buildShardPipeline(pm, plan.get());
+                                          buildPartitionPipeline(pm);
+                                        });
+  PassPipelineRegistration<PlanOptions>("lf-pipeline", "phases pipeline and schedule: stages, one program for each pipeline rank",
+                                        [](OpPassManager &pm, const PlanOptions &plan) {
+                                          buildStagePipeline(pm, plan.get());
+                                          buildSchedulePipeline(pm, plan.get());
+                                        });
+  PassPipelineRegistration<>("lf-lower", "phase runtime: buffers, streams, launches", buildLowerPipeline);
+}
