@@ -27,6 +27,10 @@ double mlir::lf::flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch) {
   return total / static_cast<double>(tokensOfMicroBatch);
 }
 
+static ::lf::Pass passOf(RunOp run) {
+  return run.getPass() == "forward" ? ::lf::Pass::F : run.getPass() == "backward" ? ::lf::Pass::B : ::lf::Pass::W;
+}
+
 namespace {
 
 struct Analyzer {
@@ -85,6 +89,7 @@ void Analyzer::stages() {
       s.parameters += times * p.parameters;
       s.forwardFlops += times * p.forwardFlops;
       s.backwardFlops += times * p.backwardFlops;
+      s.weightFlops += times * p.weightFlops;
     });
     report.stages.push_back(std::move(s));
   }
@@ -118,8 +123,8 @@ void Analyzer::parameters() {
       rank.parameters += layers.first * localElements(DeclareOp::find(module, parameter.first, parameter.second), mesh);
 }
 
-/// sync_grads: one all-reduce for each set of parameters that share the axes of their unfinished sum, their split, decay
-/// and being a copy, as they lie together; then the tied embedding's exchange between two pipeline ranks.
+/// sync_grads: one all-reduce for each set of parameters that share the axes of their unfinished sum, their split,
+/// decay and being a copy, as they lie together; then the tied embedding's exchange between two pipeline ranks.
 void Analyzer::gradients(::lf::PipelineRankReport &rank) {
   ::lf::Mesh sizes = mesh.getMesh();
   auto real = [&](::lf::Axes axes) {
@@ -134,9 +139,8 @@ void Analyzer::gradients(::lf::PipelineRankReport &rank) {
     DeclareOp declaration = DeclareOp::find(module, parameter.first, parameter.second);
     int64_t elements = localElements(declaration, mesh);
     auto shared = [&](const Owned &other) { return other.contains(parameter); };
-    if (llvm::count_if(owned, shared) > 1 && llvm::any_of(owned, [&](const Owned &other) {
-          return shared(other) && other.at(parameter).second;
-        })) {
+    if (llvm::count_if(owned, shared) > 1 &&
+        llvm::any_of(owned, [&](const Owned &other) { return shared(other) && other.at(parameter).second; })) {
       tied = true;
       tiedElements += elements;
     }
@@ -161,10 +165,10 @@ void Analyzer::gradients(::lf::PipelineRankReport &rank) {
 void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
   for (Operation &line : program.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(line)) {
-      bool forward = run.getPass() == "forward";
+      ::lf::Pass pass = passOf(run);
       forEachRun(module.lookupSymbol<StageOp>(run.getStage()), [&](StringRef owner, int64_t times, int64_t) {
         const ::lf::LayerProfile &p = profile(owner);
-        addTraffic(rank.traffic, forward ? p.forward : p.backward, times);
+        addTraffic(rank.traffic, pass == ::lf::Pass::F ? p.forward : pass == ::lf::Pass::B ? p.backward : p.weight, times);
       });
     } else if (auto send = dyn_cast<SendOp>(line)) {
       // Between stages travels the residual stream, or its cotangent: the input of any layer or of the head.
@@ -186,17 +190,21 @@ void Analyzer::programs() {
   report.problem.ranks = pp;
   report.problem.chunks = pp ? static_cast<int64_t>(report.stages.size()) / pp : 1;
   report.problem.microBatches = report.plan.microBatches();
+  bool vee = report.problem.chunks == 2 && pp > 1 && report.stages[static_cast<size_t>(pp)].pp != 0;
+  report.problem.placement = vee ? ::lf::PlacementKind::vee : ::lf::PlacementKind::roundRobin;
+  module.walk([&](RunOp run) { report.problem.splitWeightGradient |= passOf(run) == ::lf::Pass::W; });
+  ::lf::Pass last = report.problem.splitWeightGradient ? ::lf::Pass::W : ::lf::Pass::B;
   report.programs.resize(report.ranks.size());
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     ::lf::PipelineRankReport &rank = report.ranks[program.getPp()];
     int64_t alive = 0;
     for (Operation &line : program.getBody().front())
       if (auto run = dyn_cast<RunOp>(line)) {
-        bool forward = run.getPass() == "forward";
+        ::lf::Pass pass = passOf(run);
         const ::lf::StageReport &stage = report.stages[stageOfSymbol.at(run.getStage().str())];
-        report.programs[program.getPp()].push_back({forward ? ::lf::Pass::F : ::lf::Pass::B,
-                                                    static_cast<int64_t>(run.getMicroBatch()), stage.chunk});
-        alive += forward ? 1 : -1;
+        report.programs[program.getPp()].push_back(
+            {pass, static_cast<int64_t>(run.getMicroBatch()), stage.chunk});
+        alive += pass == ::lf::Pass::F ? 1 : pass == last ? -1 : 0;
         rank.inFlight = std::max(rank.inFlight, alive);
       }
     traffic(program, rank);

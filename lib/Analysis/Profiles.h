@@ -26,8 +26,8 @@ std::vector<::lf::Traffic> trafficOf(func::FuncOp function, MeshOp mesh);
 int64_t localElements(DeclareOp declaration, MeshOp mesh);
 
 int64_t bytesOf(Type type);
-/// The name of a group in reports: strategies whose axes are all in it, else single axes, joined by "+"; axes of size 1 do
-/// not count; "world" when only those are left out; empty for a group of one rank.
+/// The name of a group in reports: strategies whose axes are all in it, else single axes, joined by "+"; axes of size 1
+/// do not count; "world" when only those are left out; empty for a group of one rank.
 std::string groupName(MeshOp mesh, const ::lf::Axes &axes);
 /// `times` x each entry, added to `into`.
 void addTraffic(std::vector<::lf::Traffic> &into, const std::vector<::lf::Traffic> &list, int64_t times);

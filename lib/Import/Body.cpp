@@ -17,12 +17,14 @@ Operation *Body::ops(StringRef mnemonic, StringRef what, TypeRange types, ValueR
   return b.create(state);
 }
 
-Value Body::op(StringRef mnemonic, StringRef what, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes) {
+Value Body::op(StringRef mnemonic, StringRef what, Type type, ValueRange operands,
+               ArrayRef<NamedAttribute> attributes) {
   return ops(mnemonic, what, type, operands, attributes)->getResult(0);
 }
 
 Value Body::param(StringRef name, StringRef of) {
-  DeclareOp declaration = DeclareOp::find(b.getInsertionBlock()->getParentOp(), of.empty() ? StringRef(owner) : of, name);
+  DeclareOp declaration =
+      DeclareOp::find(b.getInsertionBlock()->getParentOp(), of.empty() ? StringRef(owner) : of, name);
   assert(declaration && "parametersOf and the bodies disagree");
   SmallVector<NamedAttribute> attributes{attribute("name", name)};
   if (!of.empty())

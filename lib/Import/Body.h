@@ -19,7 +19,8 @@ public:
   RankedTensorType integer(ArrayRef<int64_t> shape) const { return RankedTensorType::get(shape, b.getI32Type()); }
 
   /// One op with one result, called `what` in messages and in emitted code.
-  Value op(StringRef mnemonic, StringRef what, Type type, ValueRange operands, ArrayRef<NamedAttribute> attributes = {});
+  Value op(StringRef mnemonic, StringRef what, Type type, ValueRange operands,
+           ArrayRef<NamedAttribute> attributes = {});
   Operation *ops(StringRef mnemonic, StringRef what, TypeRange types, ValueRange operands,
                  ArrayRef<NamedAttribute> attributes = {});
 

@@ -206,8 +206,9 @@ Value Importer::attentionInput(Body &f, StringRef name, StringRef spec, Value x,
   }
   if (model.learnedPositions)
     return y;
-  return f.op("rope", (name + "_rope").str(), y.getType(), {y, positions},
-              {b.getNamedAttr("inv_freq", b.getDenseF64ArrayAttr(model.invFreq)), f.attribute("scale", model.ropeScale)});
+  return f.op(
+      "rope", (name + "_rope").str(), y.getType(), {y, positions},
+      {b.getNamedAttr("inv_freq", b.getDenseF64ArrayAttr(model.invFreq)), f.attribute("scale", model.ropeScale)});
 }
 
 Value Importer::attention(Body &f, Value x, Value positions, const ::lf::LayerKind &kind) {

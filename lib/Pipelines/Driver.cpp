@@ -11,6 +11,7 @@
 #include "lf/Import/ImportModel.h"
 #include "lf/Pipelines/Pipelines.h"
 #include "lf/Plan/PlanJson.h"
+#include "lf/Schedule/Algorithms.h"
 #include "lf/Schedule/StageLayout.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
@@ -23,7 +24,7 @@ using ::lf::Phase;
 
 static const char *const phaseNames[] = {"import", "train", "shard", "spmd", "pipeline", "schedule", "runtime", "emit"};
 
-const char *::lf::nameOf(Phase phase) { return phaseNames[static_cast<int>(phase)]; }
+const char * ::lf::nameOf(Phase phase) { return phaseNames[static_cast<int>(phase)]; }
 
 Phase(::lf::parsePhase)(const std::string &name, const std::string &flag) {
   for (int i = 0; i < 8; ++i)
@@ -62,6 +63,8 @@ void Run::build(Phase phase, OpPassManager &passes) {
   options.tpRep = plan.tpRep;
   options.microBatches = plan.microBatches();
   options.sequenceParallel = plan.sequenceParallel;
+  options.vpp = plan.vpp;
+  options.groupSize = plan.groupSize;
   options.layout = plan.layout;
   options.schedule = plan.schedule;
   switch (phase) {
@@ -125,14 +128,19 @@ void Run::dump(const std::string &name, const std::string &text) {
   context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false); // the place is named; the generic form of an op would hide it
   // A layout is a user's words: refuse it before there is IR to speak of. lf-assign-stages checks again.
-  ::lf::resolveLayout(::lf::layoutText(request.plan, model), {request.plan.pp, model.layers});
+  ::lf::LayoutRequest layout;
+  layout.pp = request.plan.pp;
+  layout.layers = model.layers;
+  layout.placement = ::lf::placementOf(::lf::parseSchedule(request.plan.schedule));
+  ::lf::resolveLayout(::lf::layoutText(request.plan, model), layout);
   result.last = last;
   for (int i = 0; i <= std::min(static_cast<int>(last), static_cast<int>(Phase::runtime)); ++i) {
     Phase phase = static_cast<Phase>(i);
     if (phase == Phase::import)
       module = importModel(context, model, request.plan);
     else
-      runPhase(*module, phase, [&](OpPassManager &passes) { build(phase, passes); }, request.dumpPhases, result.warnings);
+      runPhase(
+          *module, phase, [&](OpPassManager &passes) { build(phase, passes); }, request.dumpPhases, result.warnings);
     after(phase);
     if (!request.dumpPhases.empty())
       dump("0" + std::to_string(i + 1) + "-" + nameOf(phase) + ".mlir", printed(*module));

@@ -14,8 +14,8 @@ namespace lf {
 static void refuseMissing(const CompileRequest &request) {
   if (!request.planTrace.empty())
     throw usage("\"--plan-trace\" is not implemented yet; --report FILE.html shows the timetable");
-  if (request.target == Target::cuda && !request.dryRun && request.stopAfter.empty())
-    throw usage("\"--target cuda\" is not implemented yet: expected \"cpu\", got \"cuda\"; --dry-run works for both");
+  if (request.target == Target::cuda)
+    throw usage("\"--target\" \"cuda\" is not implemented yet: expected \"cpu\", got \"cuda\"");
 }
 
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {

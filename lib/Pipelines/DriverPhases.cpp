@@ -6,6 +6,7 @@
 #include "DriverPhases.h"
 #include "lf/Support/Error.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -83,7 +84,8 @@ void mlir::lf::runPhase(ModuleOp module, ::lf::Phase phase, llvm::function_ref<v
       return success();
     Complaint complaint{diagnostic.str(), placeOf(diagnostic.getLocation()), {}};
     for (Diagnostic &note : diagnostic.getNotes())
-      complaint.notes.push_back(note.str() + (isa<UnknownLoc>(note.getLocation()) ? "" : " (at " + placeOf(note.getLocation()) + ")"));
+      complaint.notes.push_back(
+          note.str() + (isa<UnknownLoc>(note.getLocation()) ? "" : " (at " + placeOf(note.getLocation()) + ")"));
     errors.push_back(std::move(complaint));
     return success();
   });

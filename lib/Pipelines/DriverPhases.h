@@ -11,9 +11,9 @@
 
 namespace mlir::lf {
 
-/// Runs the passes that `build` adds on `module`. On failure throws ::lf::Error (exit 2): the first diagnostic; notes say
-/// where it was, its own notes, the phase, the pass, and the lf-opt line that repeats the failure on the phase's input, which
-/// is written to `folder` (empty: a temporary file). Warnings are appended to `warnings`.
+/// Runs the passes that `build` adds on `module`. On failure throws ::lf::Error (exit 2): the first diagnostic; notes
+/// say where it was, its own notes, the phase, the pass, and the lf-opt line that repeats the failure on the phase's
+/// input, which is written to `folder` (empty: a temporary file). Warnings are appended to `warnings`.
 void runPhase(ModuleOp module, ::lf::Phase phase, llvm::function_ref<void(OpPassManager &)> build,
               const std::string &folder, std::vector<std::string> &warnings);
 

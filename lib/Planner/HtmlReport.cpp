@@ -76,12 +76,13 @@ static std::string memoryBars(const PlanReport &r) {
 }
 
 std::string htmlReport(const PlanReport &r) {
-  std::string text = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escape(planName(r)) +
-                     "</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:72em}table{border-collapse:collapse}"
-                     "td,th{border-bottom:1px solid #ddd;padding:.2em .8em;text-align:left}td.n{text-align:right}"
-                     "pre{overflow-x:auto;background:#f6f6f6;padding:1em}h2{font-size:1.1em;margin-top:2em}"
-                     ".key{display:inline-block;width:1em;height:1em;margin:0 .3em 0 1em}</style></head><body>\n<h1>" +
-                     escape(planName(r)) + "</h1>\n";
+  std::string text =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + escape(planName(r)) +
+      "</title>\n<style>body{font:14px sans-serif;margin:2em;max-width:72em}table{border-collapse:collapse}"
+      "td,th{border-bottom:1px solid #ddd;padding:.2em .8em;text-align:left}td.n{text-align:right}"
+      "pre{overflow-x:auto;background:#f6f6f6;padding:1em}h2{font-size:1.1em;margin-top:2em}"
+      ".key{display:inline-block;width:1em;height:1em;margin:0 .3em 0 1em}</style></head><body>\n<h1>" +
+      escape(planName(r)) + "</h1>\n";
   for (const Table &table : {planTable(r), stageTable(r), layerTable(r)})
     text += html(table);
   text += html(memoryOf(r)) + memoryBars(r);

@@ -21,11 +21,18 @@ Json fullPlanJson(const PlanReport &r, bool everyRank) {
   for (const PipelineRankReport &pp : r.ranks)
     for (int64_t rank = pp.firstRank; rank < pp.firstRank + (everyRank ? pp.ranks : 1); ++rank) {
       const RankMemory &m = pp.memory;
-      memory.push_back({{"rank", rank}, {"parameters", m.parameters}, {"gradients", m.gradients},
-                        {"optimizer", m.optimizer}, {"saved", m.saved}, {"workspace", m.workspace},
-                        {"staging", m.staging}, {"peak", m.peak()}, {"host", m.host}});
+      memory.push_back({{"rank", rank},
+                        {"parameters", m.parameters},
+                        {"gradients", m.gradients},
+                        {"optimizer", m.optimizer},
+                        {"saved", m.saved},
+                        {"workspace", m.workspace},
+                        {"staging", m.staging},
+                        {"peak", m.peak()},
+                        {"host", m.host}});
       for (const Traffic &t : pp.traffic)
-        traffic.push_back({{"rank", rank}, {"axis", t.axis}, {"kind", t.kind}, {"messages", t.messages}, {"bytes", t.bytes}});
+        traffic.push_back(
+            {{"rank", rank}, {"axis", t.axis}, {"kind", t.kind}, {"messages", t.messages}, {"bytes", t.bytes}});
     }
   Json json = planJson(r.plan, r.model), out = Json::object();
   for (auto &[name, value] : json.items()) {

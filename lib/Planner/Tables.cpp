@@ -41,10 +41,10 @@ Table planTable(const PlanReport &r) {
                     " kv heads of " + plain(r.model.headDim) + ", vocabulary " + plain(r.model.vocab) +
                     (p.paddedVocab != r.model.vocab ? " padded to " + plain(p.paddedVocab) : "")},
       {"parameters", plain(parameterCount(r.model)) + (r.model.tied ? " (the head is the embedding)" : "")},
-      {"ranks", plain(p.world()) + " = pp " + plain(p.pp) + " x dp " + plain(p.dp) + " x cp " + plain(p.cp) + " x tp " +
-                    plain(p.tp) + (p.tpRep > 1 ? " (kv heads split by " + plain(p.tpKv) + ", repeated by " +
-                                                     plain(p.tpRep) + ")"
-                                               : "")},
+      {"ranks",
+       plain(p.world()) + " = pp " + plain(p.pp) + " x dp " + plain(p.dp) + " x cp " + plain(p.cp) + " x tp " +
+           plain(p.tp) +
+           (p.tpRep > 1 ? " (kv heads split by " + plain(p.tpKv) + ", repeated by " + plain(p.tpRep) + ")" : "")},
       {"sequence parallel", p.sequenceParallel ? "on" : "off"},
       {"batch", plain(p.globalBatch) + " = micro-batch " + plain(p.microBatch) + " x dp " + plain(p.dp) + " x " +
                     plain(p.microBatches()) + " micro-batches"},
@@ -58,7 +58,10 @@ Table planTable(const PlanReport &r) {
 }
 
 Table stageTable(const PlanReport &r) {
-  Table t{"stages", {"stage", "pp", "chunk", "items", "layers", "parameters/rank", "forward flops", "backward flops"}, {}, 1};
+  Table t{"stages",
+          {"stage", "pp", "chunk", "items", "layers", "parameters/rank", "forward flops", "backward flops"},
+          {},
+          1};
   for (const StageReport &s : r.stages) {
     std::string items;
     for (size_t i = 0; i < s.items.size();) {
@@ -76,7 +79,9 @@ Table stageTable(const PlanReport &r) {
 
 Table layerTable(const PlanReport &r) {
   Table t{"bodies, of one rank and micro-batch",
-          {"body", "parameters", "forward flops", "backward flops", "saved", "sent forward", "sent backward"}, {}, 1};
+          {"body", "parameters", "forward flops", "backward flops", "saved", "sent forward", "sent backward"},
+          {},
+          1};
   auto sent = [](const std::vector<Traffic> &list) {
     int64_t messages = 0, bytes = 0;
     for (const Traffic &entry : list)
@@ -91,7 +96,9 @@ Table layerTable(const PlanReport &r) {
 
 Table memoryOf(const PlanReport &r) {
   Table t{"memory of one rank",
-          {"ranks", "pp", "in flight", "parameters", "gradients", "optimizer", "saved", "workspace", "staging", "peak"}, {}, 1};
+          {"ranks", "pp", "in flight", "parameters", "gradients", "optimizer", "saved", "workspace", "staging", "peak"},
+          {},
+          1};
   for (const PipelineRankReport &rank : r.ranks) {
     const RankMemory &m = rank.memory;
     t.rows.push_back({ranksText(rank), plain(rank.pp), plain(rank.inFlight), bytesText(m.parameters),
@@ -136,10 +143,19 @@ static ScheduleCosts costs(const PlanReport &r) {
   ScheduleCosts c;
   for (const StageReport &s : r.stages)
     c.pass.push_back({std::max<double>(1, static_cast<double>(s.forwardFlops)),
-                      std::max<double>(1, static_cast<double>(s.backwardFlops)), 0});
+                      std::max<double>(1, static_cast<double>(s.backwardFlops)),
+                      std::max<double>(1, static_cast<double>(s.weightFlops))});
   c.forwardTransfer.assign(r.stages.size(), 0);
   c.backwardTransfer.assign(r.stages.size(), 0);
   return c;
+}
+
+Timetable timetableOf(const PlanReport &r, double rate) {
+  ScheduleCosts c = costs(r);
+  for (auto &passes : c.pass)
+    for (double &flops : passes)
+      flops /= rate;
+  return timetable(r.problem, r.programs, c);
 }
 
 double bubbleFraction(const PlanReport &r) { return timetable(r.problem, r.programs, costs(r)).bubbleFraction(); }

@@ -14,7 +14,8 @@ std::string textReport(const PlanReport &r) {
   for (const Table &table : {planTable(r), stageTable(r), layerTable(r), memoryOf(r), trafficTable(r)})
     if (!table.rows.empty())
       text += printTable(table) + "\n";
-  text += "timetable, in flops (F forward, B backward, number: micro-batch)\n" + timetableText(r, 120);
+  text += "timetable, in flops (F forward, B backward, " +
+          std::string(r.problem.splitWeightGradient ? "W gradients of weights, " : "") + "number: micro-batch)\n" + timetableText(r, 120);
   return text;
 }
 

@@ -33,7 +33,8 @@ static double distance(const std::vector<double> &a, const std::vector<double> &
   return std::isfinite(sum) ? std::sqrt(sum) : infinity;
 }
 
-static void numbers(const char *what, const std::vector<double> &a, const std::vector<double> &b, std::vector<Difference> &out) {
+static void numbers(const char *what, const std::vector<double> &a, const std::vector<double> &b,
+                    std::vector<Difference> &out) {
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     Difference d{what, "step " + std::to_string(i + 1), 0, infinity, infinity};
     if (i < a.size() && i < b.size()) {

@@ -23,8 +23,8 @@ struct Difference {
   double relative = 0;   ///< difference / max(size, a thousandth of the largest norm of its kind)
 };
 
-/// All comparisons, in the order of the model: embedding, layers by number, head. A tensor whose norm is below a thousandth
-/// of the largest is measured against that thousandth: some gradients are zero but for rounding.
+/// All comparisons, in the order of the model: embedding, layers by number, head. A tensor whose norm is below a
+/// thousandth of the largest is measured against that thousandth: some gradients are zero but for rounding.
 std::vector<Difference> compareRuns(const RunResult &plan, const RunResult &single);
 
 } // namespace lf

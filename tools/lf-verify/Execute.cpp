@@ -61,22 +61,46 @@ RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, cons
   runCompile(request, model, tool);
 
   const std::string metrics = folder + "/metrics.jsonl", log = folder + "/log";
-  int code = run({request.output, "--data-path", settings.tokens, "--no-shuffle", "--train-iters",
-                  std::to_string(settings.steps), "--lr", "1e-3", "--lr-decay-style", "constant", "--adam-eps", "1e-5",
-                  "--weight-decay", "0.1", "--clip-grad", number(settings.clip), "--seed", "7", "--log-interval", "1",
-                  "--metrics", metrics, "--dump-gradients", folder + "/gradients", "--save-hf", folder + "/weights"},
+  int code = run({request.output,
+                  "--data-path",
+                  settings.tokens,
+                  "--no-shuffle",
+                  "--train-iters",
+                  std::to_string(settings.steps),
+                  "--lr",
+                  "1e-3",
+                  "--lr-decay-style",
+                  "constant",
+                  "--adam-eps",
+                  "1e-5",
+                  "--weight-decay",
+                  "0.1",
+                  "--clip-grad",
+                  number(settings.clip),
+                  "--seed",
+                  "7",
+                  "--log-interval",
+                  "1",
+                  "--metrics",
+                  metrics,
+                  "--dump-gradients",
+                  folder + "/gradients",
+                  "--save-hf",
+                  folder + "/weights"},
                  log);
   if (code != 0)
     throw Error(code == 1 ? Exit::notEqual : Exit::communication,
-                code == 1 ? "expected every copy of a parameter to be equal bit for bit, got a difference"
-                          : "expected " + quote(request.output) + " to end with exit code 0, got " + std::to_string(code),
+                code == 1
+                    ? "expected every copy of a parameter to be equal bit for bit, got a difference"
+                    : "expected " + quote(request.output) + " to end with exit code 0, got " + std::to_string(code),
                 {endOf(log)});
   RunResult result;
   std::ifstream lines(metrics);
   for (std::string line; std::getline(lines, line);) {
     auto object = nlohmann::json::parse(line, nullptr, false);
     if (!object.is_object() || !object.contains("loss") || !object.contains("grad_norm"))
-      throw Error(Exit::data, quote(metrics) + ": expected a JSON object with \"loss\" and \"grad_norm\" on each line, got " +
+      throw Error(Exit::data, quote(metrics) +
+                                  ": expected a JSON object with \"loss\" and \"grad_norm\" on each line, got " +
                                   quote(line));
     result.loss.push_back(object["loss"].get<double>());
     result.gradNorm.push_back(object["grad_norm"].get<double>());

@@ -18,7 +18,7 @@ struct RunSettings {
 
 /// Compiles `model` and `plan` to folder/train and runs it with its replicas checked. Throws lf::Error: what lf-compile
 /// throws; exit 1 when replicas differ; exit 5 when the executable fails, with the end of what it printed.
-RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, const RunSettings &, const std::string &folder,
-                        const std::string &tool);
+RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, const RunSettings &,
+                        const std::string &folder, const std::string &tool);
 
 } // namespace lf

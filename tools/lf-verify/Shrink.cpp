@@ -19,8 +19,8 @@ struct Small {
   std::vector<std::string> stages; ///< symbols of the layout
 };
 
-/// kv heads and queries of each: as many as tp needs to split (and repeat) them as it does the model's, twice that where
-/// the model has it, so that a rank holds more than one.
+/// kv heads and queries of each: as many as tp needs to split (and repeat) them as it does the model's, twice that
+/// where the model has it, so that a rank holds more than one.
 void heads(const ModelConfig &m, const ParallelPlan &p, Small &s) {
   int64_t each = m.heads / m.kvHeads;
   s.kvHeads = p.tpRep > 1 ? p.tpKv : (m.kvHeads >= 2 * p.tp ? 2 : 1) * p.tp;
@@ -61,8 +61,8 @@ std::string rewrite(const ModelConfig &m, const Small &s) {
   for (const char *token : {"bos_token_id", "eos_token_id", "pad_token_id"})
     file.erase(token);
   if (m.family == "gpt2") {
-    for (const char *alias : {"num_hidden_layers", "hidden_size", "num_attention_heads", "max_position_embeddings", "n_ctx",
-                              "head_dim", "num_key_value_heads"})
+    for (const char *alias : {"num_hidden_layers", "hidden_size", "num_attention_heads", "max_position_embeddings",
+                              "n_ctx", "head_dim", "num_key_value_heads"})
       file.erase(alias);
     file["n_layer"] = count;
     file["n_embd"] = s.hidden;
@@ -138,7 +138,8 @@ Shrunk shrink(const ModelConfig &m, const ParallelPlan &p) {
 
   auto change = [&](const char *what, int64_t from, int64_t to) {
     if (from != to)
-      out.says += (out.says.empty() ? "" : ", ") + std::string(what) + " " + std::to_string(from) + " -> " + std::to_string(to);
+      out.says +=
+          (out.says.empty() ? "" : ", ") + std::string(what) + " " + std::to_string(from) + " -> " + std::to_string(to);
   };
   change("layers", m.layers, out.model.layers);
   change("hidden", m.hidden, out.model.hidden);

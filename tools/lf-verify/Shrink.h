@@ -1,7 +1,7 @@
 //===- Shrink.h - A small model that a plan splits in the same way ----------===//
 //
-// Verification in float64 on a CPU needs a model of a few thousand parameters; which dims a plan splits, repeats or pads,
-// and which kinds of layers stand on which stage, must stay as they are.
+// Verification in float64 on a CPU needs a model of a few thousand parameters; which dims a plan splits, repeats or
+// pads, and which kinds of layers stand on which stage, must stay as they are.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -26,8 +26,8 @@ static void readFile(const std::string &file, Tensors &out) {
   if (bytes.size() >= 8)
     std::memcpy(&length, bytes.data(), 8);
   if (bytes.size() < 8 || length > bytes.size() - 8)
-    throw bad(file, "at byte 0: expected a header within the " + std::to_string(bytes.size()) + " bytes of the file, got one of " +
-                        std::to_string(length));
+    throw bad(file, "at byte 0: expected a header within the " + std::to_string(bytes.size()) +
+                        " bytes of the file, got one of " + std::to_string(length));
   auto header = nlohmann::json::parse(bytes.substr(8, length), nullptr, false);
   if (!header.is_object())
     throw bad(file, "at byte 8: expected a JSON object, got other text");
@@ -39,7 +39,8 @@ static void readFile(const std::string &file, Tensors &out) {
     auto offsets = entry.value("data_offsets", std::vector<uint64_t>());
     if (type != "F64")
       throw bad(file, "tensor " + quote(name) + ": expected type \"F64\", got " + quote(type));
-    if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes.size() - data || (offsets[1] - offsets[0]) % 8 != 0)
+    if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > bytes.size() - data ||
+        (offsets[1] - offsets[0]) % 8 != 0)
       throw bad(file, "tensor " + quote(name) + ": expected offsets within the data, got others");
     std::vector<double> values((offsets[1] - offsets[0]) / 8);
     std::memcpy(values.data(), bytes.data() + data + offsets[0], values.size() * 8);

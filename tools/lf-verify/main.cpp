@@ -50,7 +50,8 @@ void writeTokens(const std::string &path, const lf::Shrunk &small, int64_t steps
 void print(const std::vector<lf::Difference> &rows) {
   std::printf("  %-10s %-60s %12s %12s %12s\n", "what", "name", "norm", "difference", "relative");
   for (const lf::Difference &d : rows)
-    std::printf("  %-10s %-60s %12.4e %12.4e %12.4e\n", d.what.c_str(), d.name.c_str(), d.size, d.difference, d.relative);
+    std::printf("  %-10s %-60s %12.4e %12.4e %12.4e\n", d.what.c_str(), d.name.c_str(), d.size, d.difference,
+                d.relative);
 }
 
 int verify(const std::vector<std::string> &words, const std::string &tool) {
@@ -96,7 +97,8 @@ int verify(const std::vector<std::string> &words, const std::string &tool) {
     print(worst);
     return 0;
   }
-  std::printf("not equal: %zu of %zu comparisons are beyond %g; the first by layer:\n", wrong.size(), all.size(), tolerance);
+  std::printf("not equal: %zu of %zu comparisons are beyond %g; the first by layer:\n", wrong.size(), all.size(),
+              tolerance);
   print({wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(std::min(shown, wrong.size()))});
   if (wrong.size() > shown)
     std::printf("  and %zu more\n", wrong.size() - shown);

@@ -35,8 +35,9 @@ struct Compiled {
 
 /// Runs the phases up to `last`. With request.dumpPhases each phase is written to that folder as NN-phase.mlir, and the
 /// source as program.cpp. `printed`: whether `text` is wanted where the last phase is a module.
-/// Throws lf::Error: exit 2 with the first diagnostic of a pass that fails, notes that name the phase and an lf-opt line
-/// which repeats it; exit 3 when plan.memoryBudget is exceeded, with the memory of every rank and changes that would fit.
+/// Throws lf::Error: exit 2 with the first diagnostic of a pass that fails, notes that name the phase and an lf-opt
+/// line which repeats it; exit 3 when plan.memoryBudget is exceeded, with the memory of every rank and changes that
+/// would fit.
 Compiled compile(const CompileRequest &request, const ModelConfig &model, Phase last, bool printed = true);
 
 /// The whole of lf-compile but its command line's words: compiles, and writes what the request names. Returns the exit

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "lf/Plan/ParallelPlan.h"
-#include "lf/Schedule/SchedulingProblem.h"
+#include "lf/Schedule/Timetable.h"
 #include "lf/Support/Json.h"
 
 namespace lf {
@@ -31,20 +31,22 @@ void addTraffic(std::vector<Traffic> &, const Traffic &);
 
 /// One body of the program, run once for one micro-batch on one rank. The planner's only view of a model.
 struct LayerProfile {
-  std::string owner;           ///< "embed", a layer kind, "head"
-  int64_t parameters = 0;      ///< elements of the local shards
+  std::string owner;      ///< "embed", a layer kind, "head"
+  int64_t parameters = 0; ///< elements of the local shards
   int64_t forwardFlops = 0, backwardFlops = 0;
+  int64_t weightFlops = 0;     ///< of the weight pass, where it is split off; not in backwardFlops then
   int64_t forwardBytes = 0, backwardBytes = 0; ///< read and written by its ops
-  int64_t savedBytes = 0;      ///< kept from the forward for the backward
-  std::vector<Traffic> forward, backward;
+  int64_t savedBytes = 0;                      ///< kept from the forward for the backward
+  std::vector<Traffic> forward, backward, weight;
 };
 
 struct StageReport {
   int64_t stage = 0, pp = 0, chunk = 0;
-  std::vector<std::string> items; ///< "E", "t", "L"
-  std::vector<int64_t> layers;    ///< their numbers, ascending
-  int64_t parameters = 0;         ///< elements on one rank
+  std::vector<std::string> items;              ///< "E", "t", "L"
+  std::vector<int64_t> layers;                 ///< their numbers, ascending
+  int64_t parameters = 0;                      ///< elements on one rank
   int64_t forwardFlops = 0, backwardFlops = 0; ///< of one micro-batch on one rank
+  int64_t weightFlops = 0;                     ///< as in LayerProfile
 };
 
 /// All ranks of one pipeline coordinate.
@@ -76,10 +78,12 @@ std::string planName(const PlanReport &);
 std::string textReport(const PlanReport &);
 /// The memory table alone.
 std::string memoryTable(const PlanReport &);
+/// When each pass runs, by flops. Seconds at `rate` flops a second.
+Timetable timetableOf(const PlanReport &, double rate = 1);
 /// The same as one self-contained HTML page.
 std::string htmlReport(const PlanReport &);
-/// plan.json with stages, programs, memory and traffic. `everyRank`: one object for each rank, as files have it; else for
-/// the first rank of each pipeline rank only, as executables carry it.
+/// plan.json with stages, programs, memory and traffic. `everyRank`: one object for each rank, as files have it; else
+/// for the first rank of each pipeline rank only, as executables carry it.
 Json fullPlanJson(const PlanReport &, bool everyRank = true);
 /// plan.json as text: a line for each member, and for each entry of an array.
 std::string planText(const Json &plan);

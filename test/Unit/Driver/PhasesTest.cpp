@@ -36,8 +36,9 @@ protected:
     PipelineOptions options;
     options.pp = 2;
     options.layout = layout;
-    runPhase(*module, ::lf::Phase::pipeline, [&](OpPassManager &passes) { buildStagePipeline(passes, options); }, folder,
-             warnings);
+    runPhase(
+        *module, ::lf::Phase::pipeline, [&](OpPassManager &passes) { buildStagePipeline(passes, options); }, folder,
+        warnings);
   }
 
   MLIRContext context;

@@ -41,8 +41,22 @@ PlanReport sample() {
   }
   r.problem.ranks = 2;
   r.problem.microBatches = 4;
-  r.programs = {{{Pass::F, 0, 0}, {Pass::F, 1, 0}, {Pass::B, 0, 0}, {Pass::F, 2, 0}, {Pass::B, 1, 0}, {Pass::F, 3, 0}, {Pass::B, 2, 0}, {Pass::B, 3, 0}},
-                {{Pass::F, 0, 0}, {Pass::B, 0, 0}, {Pass::F, 1, 0}, {Pass::B, 1, 0}, {Pass::F, 2, 0}, {Pass::B, 2, 0}, {Pass::F, 3, 0}, {Pass::B, 3, 0}}};
+  r.programs = {{{Pass::F, 0, 0},
+                 {Pass::F, 1, 0},
+                 {Pass::B, 0, 0},
+                 {Pass::F, 2, 0},
+                 {Pass::B, 1, 0},
+                 {Pass::F, 3, 0},
+                 {Pass::B, 2, 0},
+                 {Pass::B, 3, 0}},
+                {{Pass::F, 0, 0},
+                 {Pass::B, 0, 0},
+                 {Pass::F, 1, 0},
+                 {Pass::B, 1, 0},
+                 {Pass::F, 2, 0},
+                 {Pass::B, 2, 0},
+                 {Pass::F, 3, 0},
+                 {Pass::B, 3, 0}}};
   return r;
 }
 
@@ -104,8 +118,9 @@ TEST(Budget, NamesTheRankAndTheExcess) {
     FAIL() << "expected a refusal";
   } catch (const Error &error) {
     EXPECT_EQ(error.code, Exit::doesNotFit);
-    EXPECT_STREQ(error.what(), "\"--memory-budget\": expected at most 2000 bytes (1.95 KiB) a rank, got 2560 (2.50 KiB) on "
-                               "rank 2, 560 too many");
+    EXPECT_STREQ(error.what(),
+                 "\"--memory-budget\": expected at most 2000 bytes (1.95 KiB) a rank, got 2560 (2.50 KiB) on "
+                 "rank 2, 560 too many");
     EXPECT_EQ(error.notes.size(), 2u);
   }
 }

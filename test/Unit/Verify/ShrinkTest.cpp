@@ -10,12 +10,15 @@ using namespace lf;
 
 namespace {
 
-const char *const llama70b = R"({"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_attention_heads": 64,
+const char *const llama70b =
+    R"({"model_type": "llama", "hidden_size": 8192, "intermediate_size": 28672, "num_attention_heads": 64,
   "num_key_value_heads": 8, "num_hidden_layers": 80, "vocab_size": 128256, "max_position_embeddings": 8192, "rms_norm_eps": 1e-5})";
-const char *const qwen = R"({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 16,
+const char *const qwen =
+    R"({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 16,
   "num_key_value_heads": 8, "head_dim": 128, "num_hidden_layers": 28, "vocab_size": 151936, "max_position_embeddings": 40960,
   "rms_norm_eps": 1e-6, "use_sliding_window": true, "sliding_window": 4096, "max_window_layers": 14, "tie_word_embeddings": true})";
-const char *const gpt2 = R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "n_ctx": 1024,
+const char *const gpt2 =
+    R"({"model_type": "gpt2", "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "n_ctx": 1024,
   "vocab_size": 50257, "attn_pdrop": 0.0})";
 
 Shrunk of(const char *file, ParallelPlan plan) {
