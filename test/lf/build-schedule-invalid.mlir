@@ -4,7 +4,6 @@
 // RUN: not lf-opt %s --lf-assign-stages="pp=2" --lf-build-schedule="micro-batches=100000000" 2>&1 | FileCheck %s --check-prefix=MANY
 // RUN: not lf-opt %s --lf-assign-stages="pp=2" --lf-build-schedule="schedule=interleaved micro-batches=2" 2>&1 | FileCheck %s --check-prefix=CHUNKS
 // RUN: not lf-opt %s --lf-assign-stages="pp=4 layout=E|t|t|t|t|t|t|ttL" --lf-build-schedule="micro-batches=3" 2>&1 | FileCheck %s --check-prefix=GROUP
-// RUN: not lf-opt %s --lf-assign-stages="pp=2" --lf-build-schedule="schedule=zb-h1 micro-batches=2" 2>&1 | FileCheck %s --check-prefix=SPLIT
 
 lf.chain embed @embed layers [@a] counts [8] head @head
 
@@ -15,6 +14,3 @@ lf.chain embed @embed layers [@a] counts [8] head @head
 // CHUNKS: error: expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got 1; with one chunk use --pipeline-schedule 1f1b
 // GROUP: error: expected a micro-batch group
 // GROUP-SAME: from 4 (pipeline size) to 3 (micro-batches), got 4
-
-// Schedules that split the weight gradient from the backward have no lines for it yet.
-// SPLIT: error: expected a schedule of forward and backward passes, got a split weight gradient
