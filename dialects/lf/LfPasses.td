@@ -81,22 +81,54 @@ def LfVerifyPartitioned : Lf_Pass<"lf-verify-partitioned"> {
   let summary = "prove that no layout decision is left";
 }
 
+def LfSplitBackward : Lf_Pass<"lf-split-backward"> {
+  let summary = "split the gradients of weights off the backward";
+  let description = [{
+    For zero-bubble schedules. @kind.bwd keeps what the cotangents that it returns need, with its collectives, and the
+    accumulations of gradients that its ops yield beside a cotangent. The other accumulations, and what only they need, become
+    @kind.wgrad. Values that the backward makes (or is given) and the other reads are returned by the backward after its
+    cotangents (`lf.crossing` of them) and taken by @kind.wgrad as its last arguments; `lf.saved` is the number of a value that
+    the forward saved. The bundle holds both until the weight pass.
+
+    ```mlir
+    func.func @block.bwd(%dy, %x) -> t {                  func.func @block.bwd(%dy, %x) -> (t, t) attributes {lf.crossing = 1}
+      %dx = lf.matmul "sbf,hf->sbh" %dy, %w                 %dx = lf.matmul "sbf,hf->sbh" %dy, %w
+      %dw = lf.matmul "sbh,sbf->hf" %x, %dy         =>      return %dx, %dy
+      lf.accumulate %dw to "w"                            func.func @block.wgrad(%x {lf.saved = 0}, %dy)
+      return %dx                                            %dw = lf.matmul "sbh,sbf->hf" %x, %dy
+                                                            lf.accumulate %dw to "w"
+    ```
+  }];
+  let statistics = [
+    Statistic<"crossing", "crossing", "values that cross from the backward to the weight gradients">,
+  ];
+}
+
 def LfAssignStages : Lf_Pass<"lf-assign-stages"> {
   let summary = "cut the chain into stages";
   let description = [{
     Each stage of the layout string becomes an `lf.stage`. Without a layout: equal parts (refused when layers do not divide).
+    Stage i is chunk i / pp of rank i % pp; with `vee` the chunk's ranks run backwards in odd chunks (ZB-V).
   }];
   let options = [
     Option<"layout", "layout", "std::string", "\"\"", "layout string; empty: equal parts">,
     Option<"pp", "pp", "int64_t", "1", "pipeline ranks">,
+    Option<"vpp", "vpp", "int64_t", "1", "chunks on a rank, when there is no layout">,
+    Option<"vee", "vee", "bool", "false", "second chunks in reverse order of ranks">,
   ];
 }
 
 def LfBuildSchedule : Lf_Pass<"lf-build-schedule"> {
   let summary = "write one ordered program for each pipeline rank";
+  let description = [{
+    The order is that of the schedule; a receive stands just before the run that needs it, a send just behind the run that
+    made it. Stages that share a rank exchange no message. `slot` of a line is where the bundle lies among those of its
+    stage; it is free again after the last pass of its micro-batch.
+  }];
   let options = [
-    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe or 1f1b">,
+    Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved, zb-h1 or zb-v">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step">,
+    Option<"groupSize", "group-size", "int64_t", "0", "micro-batches that run through a chunk before the next; 0: ranks">,
   ];
 }
 

@@ -94,8 +94,9 @@ def Lf_LoadBatchOp : Lf_ProgramLine<"load_batch"> {
   let assemblyFormat = "$stage `micro_batch` $micro_batch `slot` $slot attr-dict";
 }
 def Lf_RunOp : Lf_ProgramLine<"run"> {
-  let summary = "a forward or backward pass of a stage for one micro-batch";
-  let description = [{`lf.run forward @stage0 micro_batch 3 slot 1`: `slot` is where the bundle of saved activations lies.}];
+  let summary = "a pass of a stage for one micro-batch";
+  let description = [{`lf.run forward @stage0 micro_batch 3 slot 1`: `slot` is where the bundle of saved activations lies.
+    Passes: "forward", "backward", and "weight" where lf-split-backward has split the gradients of weights off.}];
   let arguments = (ins StrAttr:$pass, FlatSymbolRefAttr:$stage, I64Attr:$micro_batch, I64Attr:$slot);
   let assemblyFormat = "$pass $stage `micro_batch` $micro_batch `slot` $slot attr-dict";
 }

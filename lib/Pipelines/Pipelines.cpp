@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Pipelines/Pipelines.h"
+#include "lf/Schedule/Algorithms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "lf/Conversion/Conversion.h"
 #include "mlir/Pass/PassOptions.h"
@@ -37,9 +38,15 @@ void mlir::lf::buildPartitionPipeline(OpPassManager &pm) {
 }
 
 void mlir::lf::buildStagePipeline(OpPassManager &pm, const PipelineOptions &options) {
+  // Here and not with partition: only a schedule asks for it. After lf-partition: what crosses has its local shape.
+  auto kind = ::lf::parseSchedule(options.schedule);
+  if (::lf::poseProblem(kind, {}).splitWeightGradient)
+    pm.addPass(createLfSplitBackward());
   LfAssignStagesOptions stages;
   stages.layout = options.layout;
   stages.pp = options.pp;
+  stages.vpp = options.vpp;
+  stages.vee = ::lf::placementOf(kind) == ::lf::PlacementKind::vee;
   pm.addPass(createLfAssignStages(stages));
 }
 
@@ -47,6 +54,7 @@ void mlir::lf::buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &o
   LfBuildScheduleOptions schedule;
   schedule.schedule = options.schedule;
   schedule.microBatches = options.microBatches;
+  schedule.groupSize = options.groupSize;
   pm.addPass(createLfBuildSchedule(schedule));
   pm.addPass(createLfVerifySchedule());
 }

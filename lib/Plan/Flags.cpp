@@ -45,8 +45,18 @@ void planFlags(std::vector<Flag> &t) {
                "1",
                "PP",
                "N",
-               "stages of each pipeline rank (only 1 yet)",
+               "stages of each pipeline rank",
                {"vpp"}});
+  t.push_back({"num-layers-per-virtual-pipeline-stage", Kind::integer, Stand::plan, "", "PP", "N",
+               "instead of --vpp: layers of each stage"});
+  t.push_back({"microbatch-group-size-per-virtual-pipeline-stage",
+               Kind::integer,
+               Stand::plan,
+               "",
+               "PP",
+               "N",
+               "micro-batches that run through a stage before the rank's next stage (pp)",
+               {"microbatch-group-size-per-vp-stage"}});
   t.push_back({"pipeline-model-parallel-layout",
                Kind::word,
                Stand::plan,
@@ -61,7 +71,7 @@ void planFlags(std::vector<Flag> &t) {
                "1f1b",
                "PP",
                "NAME",
-               "gpipe or 1f1b",
+               "gpipe, 1f1b, interleaved, zb-h1 or zb-v",
                {},
                {"gpipe", "1f1b", "interleaved", "zb-h1", "zb-v"}});
   t.push_back(
@@ -111,9 +121,6 @@ void callFlags(std::vector<Flag> &t) {
 
 void laterFlags(std::vector<Flag> &t) {
   t.push_back(later("TP", "tp-comm-overlap", Kind::toggle, "false"));
-  t.push_back(later("PP", "num-layers-per-virtual-pipeline-stage", Kind::integer));
-  t.push_back(later("PP", "microbatch-group-size-per-virtual-pipeline-stage", Kind::integer));
-  t.back().aliases = {"microbatch-group-size-per-vp-stage"};
   t.push_back(later("CP", "cp-comm-type", Kind::word, "p2p", {"p2p", "a2a", "allgather", "all_gather", "a2a+p2p"}));
   t.push_back(later("CP", "hierarchical-context-parallel-sizes", Kind::words));
   t.push_back(later("MoE", "moe-token-dispatcher-type", Kind::word, "allgather", {"allgather", "alltoall", "flex"}));

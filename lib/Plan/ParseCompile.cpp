@@ -120,9 +120,22 @@ static Dtype dtype(const GivenFlags &given, Target target) {
   return type;
 }
 
-/// The layout as given, or as the flags for uneven splits mean it.
-static std::string layout(const ParallelPlan &p, const ModelConfig &model, const GivenFlags &given,
-                          const cxxopts::ParseResult &flags) {
+/// At most one of the three ways to ask for several chunks; a flag of 1 asks for nothing, and "auto" needs their number.
+static void oneWayOfChunks(const GivenFlags &given) {
+  std::vector<std::string> asked;
+  for (const char *name : {"num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank",
+                           "pipeline-model-parallel-layout"})
+    if (auto it = given.find(name); it != given.end())
+      if (const std::string &value = it->second.value();
+          name != std::string("num-virtual-stages-per-pipeline-rank") || value != "1")
+        if (value != "auto")
+          asked.push_back(it->second.origin);
+  if (asked.size() > 1)
+    throw usage("expected one of the three that say how many stages a pipeline rank has, got " + list(asked, "and") +
+                "; a layout alone says it all");
+}
+
+static UnevenSplit unevenSplit(const GivenFlags &given, const cxxopts::ParseResult &flags) {
   UnevenSplit split;
   if (given.contains("decoder-first-pipeline-num-layers"))
     split.first = flags["decoder-first-pipeline-num-layers"].as<int64_t>();
@@ -130,6 +143,12 @@ static std::string layout(const ParallelPlan &p, const ModelConfig &model, const
     split.last = flags["decoder-last-pipeline-num-layers"].as<int64_t>();
   split.embedding = flags["account-for-embedding-in-pipeline-split"].as<bool>();
   split.loss = flags["account-for-loss-in-pipeline-split"].as<bool>();
+  return split;
+}
+
+/// The layout as given, or as the flags for uneven splits mean it.
+static std::string layout(const ParallelPlan &p, const ModelConfig &model, const GivenFlags &given,
+                          const UnevenSplit &split) {
   auto stated = given.find("pipeline-model-parallel-layout");
   if (stated != given.end()) {
     if (split.asked())
@@ -137,7 +156,7 @@ static std::string layout(const ParallelPlan &p, const ModelConfig &model, const
                                           "says how many layers each stage has");
     return stated->second.value();
   }
-  return split.asked() ? unevenLayout(model.layers, p.pp, split) : "";
+  return split.asked() ? unevenLayout(model.layers, p.pp, p.vpp, split) : "";
 }
 
 /// Drops options that only repeat a default, so that plan.json says what differs.
@@ -210,7 +229,12 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
       throw usage("expected at most " + plain(1 << 20) + " ranks, got a degree of " + plain(size));
   p.dp = dataParallel(p, given, flags);
   p.sequenceParallel = flags["sequence-parallel"].as<bool>();
-  p.layout = layout(p, model, given, flags);
+  oneWayOfChunks(given);
+  const UnevenSplit split = unevenSplit(given, flags);
+  if (flags.count("num-layers-per-virtual-pipeline-stage"))
+    p.vpp = chunksOfLayers(model.layers, p.pp, integer("num-layers-per-virtual-pipeline-stage"), split);
+  p.layout = layout(p, model, given, split);
+  p.groupSize = integer("microbatch-group-size-per-virtual-pipeline-stage");
   p.schedule = flags["pipeline-schedule"].as<std::string>();
   p.seqLength = integer("seq-length");
   p.microBatch = flags["micro-batch-size"].as<int64_t>();

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lf/Plan/PipelineSplit.h"
 
+#include "lf/Schedule/DefaultSplit.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
@@ -21,6 +22,36 @@ std::string layoutOf(const std::vector<int64_t> &layersOfStage) {
       out += layersOfStage[i] == 1 ? "t" : "t*" + plain(layersOfStage[i]);
   }
   return out + "L";
+}
+
+std::string evenLayout(int64_t layers, int64_t pp, int64_t vpp) {
+  if (vpp == 1)
+    return layoutOf(std::vector<int64_t>(static_cast<size_t>(pp), layers / pp));
+  SplitRequest request;
+  request.pp = pp;
+  request.vpp = vpp;
+  request.layers = layers;
+  return printLayout(defaultSplit(request));
+}
+
+static SplitRequest splitRequest(int64_t layers, int64_t pp, int64_t vpp, const UnevenSplit &split) {
+  SplitRequest request;
+  request.pp = pp;
+  request.vpp = vpp;
+  request.layers = layers;
+  request.firstLayers = split.first.value_or(0);
+  request.lastLayers = split.last.value_or(0);
+  request.countEmbedding = split.embedding;
+  request.countLoss = split.loss;
+  return request;
+}
+
+int64_t chunksOfLayers(int64_t layers, int64_t pp, int64_t layersPerStage, const UnevenSplit &split) {
+  return chunksFromLayersPerStage(splitRequest(layers, pp, 1, split), layersPerStage);
+}
+
+std::string unevenLayout(int64_t layers, int64_t pp, int64_t vpp, const UnevenSplit &split) {
+  return vpp == 1 ? unevenLayout(layers, pp, split) : printLayout(defaultSplit(splitRequest(layers, pp, vpp, split)));
 }
 
 std::string proposeLayout(int64_t layers, int64_t pp) {

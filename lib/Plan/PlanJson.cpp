@@ -33,7 +33,7 @@ static Json modelJson(const ModelConfig &m) {
 std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
   if (!plan.layout.empty())
     return plan.layout;
-  return layoutOf(std::vector<int64_t>(static_cast<size_t>(plan.pp), model.layers / plan.pp));
+  return evenLayout(model.layers, plan.pp, plan.vpp);
 }
 
 Json planJson(const ParallelPlan &plan, const ModelConfig &model) {
@@ -149,6 +149,20 @@ PlanFile readPlan(const std::string &path) {
   return file;
 }
 
+/// Whether `layout` is what no stated layout means.
+static bool isEven(const ModelConfig &model, int64_t pp, int64_t vpp, const std::string &layout) {
+  try {
+    return model.layers % pp == 0 && layout == evenLayout(model.layers, pp, vpp);
+  } catch (const Error &) {
+    return false; // what does not divide into chunks was stated
+  }
+}
+
+static bool statesAuto(const GivenFlags &flags) {
+  auto it = flags.find("pipeline-model-parallel-layout");
+  return it != flags.end() && it->second.value() == "auto";
+}
+
 void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model) {
   const Json own = modelJson(model);
   if (file.model.is_object())
@@ -167,6 +181,8 @@ void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model
   static const std::initializer_list<const char *> groups[] = {
       {"fp32", "bf16", "fp64"},
       {"data-parallel-size", "world-size"},
+      {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage",
+       "pipeline-model-parallel-layout"},
       {"pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
        "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"}};
   GivenFlags merged = file.flags;
@@ -183,12 +199,17 @@ void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model
       given.contains("pipeline-model-parallel-size") &&
       value(given, "pipeline-model-parallel-size") != value(file.flags, "pipeline-model-parallel-size");
   int64_t pp = std::stoll(value(file.flags, "pipeline-model-parallel-size"));
-  bool even = model.layers % pp == 0 &&
-              file.layout == layoutOf(std::vector<int64_t>(static_cast<size_t>(pp), model.layers / pp));
+  int64_t vpp = std::stoll(value(file.flags, "num-virtual-stages-per-pipeline-rank"));
+  bool even = isEven(model, pp, vpp, file.layout);
   // A layout that nobody stated follows the sizes; one that was stated or edited in the file is kept.
-  if (!file.layout.empty() && !even && !pipelineChanged && !any(merged, groups[2]) && !any(given, groups[2]))
+  bool restated = any(merged, groups[3]) || any(given, groups[3]) || any(given, groups[2]);
+  if (!file.layout.empty() && !even && !pipelineChanged && !restated)
     merged.emplace("pipeline-model-parallel-layout",
                    giveFlag(*findFlag("pipeline-model-parallel-layout"), {file.layout}, at(file, "/layout")));
+  // The chunks in /sizes follow from a layout, and from layers a stage.
+  if (any(merged, {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"}) &&
+      !statesAuto(merged))
+    merged.erase("num-virtual-stages-per-pipeline-rank");
   for (const auto &[name, flag] : given)
     merged.insert_or_assign(name, flag);
   given = std::move(merged);

@@ -6,6 +6,8 @@
 #include "lf/Plan/ParallelPlan.h"
 
 #include "lf/Plan/PipelineSplit.h"
+#include "lf/Schedule/Algorithms.h"
+#include "lf/Schedule/StageLayout.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
@@ -46,7 +48,7 @@ static void sizes(const ParallelPlan &p) {
   for (auto [name, value] : all)
     if (value < 1 || value > most)
       throw usage(quote(name) + ": expected an integer from 1 to " + plain(most) + ", got " + plain(value));
-  for (int i : {2, 3, 4, 6})
+  for (int i : {2, 3, 4})
     if (all[i].second > 1)
       throw usage(quote(all[i].first) + " is not implemented yet: expected 1, got " + plain(all[i].second));
   int64_t ranks = 1;
@@ -87,14 +89,31 @@ static void tensorParallel(ParallelPlan &p, const ModelConfig &m) {
   }
 }
 
-static void pipeline(const ParallelPlan &p, const ModelConfig &m) {
-  if (p.schedule != "gpipe" && p.schedule != "1f1b") {
-    if (p.schedule == "interleaved" || p.schedule == "zb-h1" || p.schedule == "zb-v")
-      throw usage("\"--pipeline-schedule\" " + quote(p.schedule) +
-                  " is not implemented yet: expected \"gpipe\" or \"1f1b\", got " + quote(p.schedule));
-    throw usage("\"--pipeline-schedule\": expected \"gpipe\" or \"1f1b\", got " + quote(p.schedule));
+/// Chunks on a rank: what the layout says, what is asked for, or what the schedule insists on.
+static void pipeline(ParallelPlan &p, const ModelConfig &m) {
+  ScheduleKind kind = parseSchedule(p.schedule);
+  if (p.schedule == "zb-h1" || p.schedule == "zb-v")
+    throw usage("\"--pipeline-schedule\" " + quote(p.schedule) +
+                " is not implemented yet: expected \"gpipe\", \"1f1b\" or \"interleaved\", got " + quote(p.schedule));
+  if (!p.layout.empty()) {
+    LayoutRequest request;
+    request.pp = p.pp;
+    request.layers = m.layers;
+    request.chunks = chunksOf(kind);
+    request.placement = placementOf(kind);
+    p.vpp = resolveLayout(p.layout, request).placement.chunks;
+  } else if (p.vpp == 1 && chunksOf(kind) > 1) {
+    p.vpp = chunksOf(kind);
   }
-  if (!p.layout.empty() || m.layers % p.pp == 0)
+  if (p.groupSize > 0 && p.vpp == 1)
+    throw usage("\"--microbatch-group-size-per-virtual-pipeline-stage\": expected several chunks on a pipeline rank, "
+                "got 1; pass --num-virtual-stages-per-pipeline-rank or remove it");
+  if (!p.layout.empty() || p.vpp > 1) {
+    if (p.layout.empty())
+      evenLayout(m.layers, p.pp, p.vpp);
+    return;
+  }
+  if (m.layers % p.pp == 0)
     return;
   std::string proposal = proposeLayout(m.layers, p.pp);
   throw usage("\"--pipeline-model-parallel-size\": expected a divisor of the " + plain(m.layers) +
@@ -149,11 +168,19 @@ static void dropout(ParallelPlan &p, const ModelConfig &m) {
                 "\": 0.0 there or pass --attention-dropout 0");
 }
 
+/// Refuses sizes that the schedule cannot have, before there is any IR.
+static void schedule(const ParallelPlan &p) {
+  ScheduleKind kind = parseSchedule(p.schedule);
+  if (p.vpp > 1 || (kind != ScheduleKind::gpipe && kind != ScheduleKind::oneForwardOneBackward))
+    buildSchedule(kind, {p.pp, p.vpp, p.microBatches(), p.groupSize});
+}
+
 void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {
   sizes(plan);
   tensorParallel(plan, model);
   pipeline(plan, model);
   shapes(plan, model);
+  schedule(plan);
   dropout(plan, model);
 }
 

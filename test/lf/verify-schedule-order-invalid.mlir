@@ -130,7 +130,7 @@ lf.stage @stage0 pp 0 chunk 0 embed layers [@a] counts [1] first 0
 lf.stage @stage1 pp 1 chunk 0 layers [@a] counts [1] first 1 head
 lf.program @pp0 pp 0 {
   lf.load_batch @stage0 micro_batch 0 slot 0
-  // expected-error @+1 {{expected pass "forward" or "backward", got "sideways"}}
+  // expected-error @+1 {{expected pass "forward", "backward" or "weight", got "sideways"}}
   lf.run "sideways" @stage0 micro_batch 0 slot 0
   lf.send "forward" @stage0 to @stage1 micro_batch 0 slot 0
   lf.recv "backward" @stage0 from @stage1 micro_batch 0 slot 0

@@ -19,6 +19,7 @@ void registerPassesAndPipelines();
 /// What the passes of a whole compilation need to know of the plan.
 struct PipelineOptions {
   int64_t pp = 1, dp = 1, tp = 1, tpRep = 1, microBatches = 1;
+  int64_t vpp = 1, groupSize = 0; ///< chunks on a rank; micro-batches of a group, 0: pp
   bool sequenceParallel = false;
   std::string layout, schedule = "1f1b";
 };

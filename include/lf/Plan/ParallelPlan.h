@@ -26,6 +26,7 @@ struct ParallelPlan {
   // pipeline
   std::string layout;             ///< the user's own spelling; empty: derived
   std::string schedule = "1f1b";  ///< gpipe | 1f1b | interleaved | zb-h1 | zb-v
+  int64_t groupSize = 0;          ///< micro-batches that run through a chunk before the next chunk; 0: pp
 
   // shapes
   int64_t seqLength = 0, microBatch = 1, globalBatch = 0;

@@ -1,7 +1,6 @@
 //===- PipelineSplit.h - Layers to stages, as layout strings ----------------===//
 //
-// The splits that flags can ask for without a layout string, each as the layout string that says the same. One chunk a
-// pipeline rank.
+// The splits that flags can ask for without a layout string, each as the layout string that says the same.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -15,6 +14,10 @@ namespace lf {
 
 /// "Et*7|t*8|t*7L": embedding first, head and loss last. layersOfStage is not empty; entries are at least 0.
 std::string layoutOf(const std::vector<int64_t> &layersOfStage);
+
+/// The layout when none is stated: equal parts. One chunk: as layoutOf; several: Megatron's order of chunks. Throws
+/// lf::Error (exit 2) when several chunks do not divide.
+std::string evenLayout(int64_t layers, int64_t pp, int64_t vpp);
 
 /// The nearest legal layout when layers do not divide: the embedding and the head count as one layer each, so that the
 /// first and the last stage get fewer. Empty when pp > layers + 2 (stages would be left without work).
@@ -30,5 +33,10 @@ struct UnevenSplit {
 /// The layout that the flags mean, by Megatron's rules. Throws lf::Error (exit 2) with the arithmetic when it leaves
 /// layers over.
 std::string unevenLayout(int64_t layers, int64_t pp, const UnevenSplit &);
+
+/// Chunks on a rank that --num-layers-per-virtual-pipeline-stage gives. Throws lf::Error (exit 2) with the division.
+int64_t chunksOfLayers(int64_t layers, int64_t pp, int64_t layersPerStage, const UnevenSplit &);
+/// As unevenLayout, with several chunks on a rank.
+std::string unevenLayout(int64_t layers, int64_t pp, int64_t vpp, const UnevenSplit &);
 
 } // namespace lf

@@ -50,11 +50,14 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
     ::lf::LayoutRequest request;
     request.pp = pp;
     request.layers = layers;
+    request.placement = vee ? ::lf::PlacementKind::vee : ::lf::PlacementKind::roundRobin;
     if (!layout.empty())
       return ::lf::resolveLayout(std::string_view(layout.getValue()), request);
     ::lf::SplitRequest split;
     split.pp = pp;
+    split.vpp = vpp;
     split.layers = layers;
+    split.placement = request.placement;
     std::vector<std::string> stages = ::lf::defaultSplit(split);
     return ::lf::placeStages(stages, {request.placement, pp, int64_t(stages.size()) / pp});
   }

@@ -4,8 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/Algorithms.h"
+#include "lf/Schedule/Messages.h"
 #include "lf/Support/Error.h"
 #include "lf/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::lf {
@@ -16,23 +18,21 @@ namespace mlir::lf {
 using namespace mlir;
 using namespace mlir::lf;
 
+static StringRef nameOf(::lf::Pass pass) { return pass == ::lf::Pass::F ? "forward" : pass == ::lf::Pass::B ? "backward" : "weight"; }
+
 namespace {
 
 /// Which slot a micro-batch's bundle lies in: the lowest that is free.
 class Slots {
 public:
-  int64_t take(int64_t microBatch) {
+  void take(int64_t microBatch) {
     auto free = llvm::find(owners, -1);
     if (free == owners.end())
       free = owners.insert(owners.end(), -1);
     *free = microBatch;
-    return free - owners.begin();
   }
-  int64_t release(int64_t microBatch) {
-    auto it = llvm::find(owners, microBatch);
-    *it = -1;
-    return it - owners.begin();
-  }
+  int64_t of(int64_t microBatch) const { return llvm::find(owners, microBatch) - owners.begin(); }
+  void release(int64_t microBatch) { *llvm::find(owners, microBatch) = -1; }
 
 private:
   SmallVector<int64_t> owners;
@@ -54,11 +54,14 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
       chunks = std::max<int64_t>(chunks, stage.getChunk() + 1);
     }
     try {
-      ::lf::PipelineSchedule order = ::lf::buildSchedule(::lf::parseSchedule(std::string_view(schedule.getValue())), {pp, chunks, microBatches});
+      ::lf::ScheduleKind kind = ::lf::parseSchedule(std::string_view(schedule.getValue()));
+      ::lf::PipelineSchedule order = ::lf::buildSchedule(kind, {pp, chunks, microBatches, groupSize});
+      if (failed(checkStages(order.problem)))
+        return signalPassFailure();
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfter(stages.back());
-      for (auto [rank, actions] : llvm::enumerate(order.programs))
-        if (failed(emit(builder, order, rank, actions)))
+      for (auto [rank, events] : llvm::enumerate(::lf::insertMessages(order.problem, order.programs)))
+        if (failed(emit(builder, order, rank, events)))
           return signalPassFailure();
     } catch (const ::lf::Error &error) {
       InFlightDiagnostic diag = module.emitError() << error.what();
@@ -68,29 +71,49 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
     }
   }
 
-  LogicalResult emit(OpBuilder &builder, const ::lf::PipelineSchedule &order, int64_t rank, const ::lf::Program &actions) {
+  /// The stages are where the schedule looks for them, and weight gradients are split off exactly when it runs them.
+  LogicalResult checkStages(const ::lf::SchedulingProblem &problem) {
+    ::lf::Placement place = problem.place();
+    for (auto [index, stage] : llvm::enumerate(stages))
+      if (int64_t(stage.getPp()) != place.rankOf(index) || int64_t(stage.getChunk()) != place.chunkOf(index))
+        return stage.emitError() << "expected stage " << index << " on pipeline rank " << place.rankOf(index) << ", chunk " << place.chunkOf(index)
+                                 << ", where schedule \"" << schedule << "\" runs it, got rank " << stage.getPp() << ", chunk " << stage.getChunk();
+    bool split = llvm::any_of(getOperation().getOps<func::FuncOp>(), [](func::FuncOp f) { return f.getSymName().ends_with(".wgrad"); });
+    if (split != problem.splitWeightGradient && !getOperation().getOps<func::FuncOp>().empty())
+      return getOperation().emitError() << "expected " << (split ? "no functions" : "functions") << " \"@*.wgrad\" for schedule \"" << schedule
+                                        << "\", got " << (split ? "some: leave out lf-split-backward" : "none: run lf-split-backward first");
+    return success();
+  }
+
+  LogicalResult emit(OpBuilder &builder, const ::lf::PipelineSchedule &order, int64_t rank, const std::vector<::lf::Event> &events) {
     const ::lf::SchedulingProblem &problem = order.problem;
     Location loc = stages.front().getLoc();
     auto program = ProgramOp::create(builder, loc, "pp" + std::to_string(rank), rank, order.buffers);
     OpBuilder body = OpBuilder::atBlockBegin(&program.getBody().emplaceBlock());
     SmallVector<Slots> slots(problem.chunks);
-    for (const ::lf::Action &action : actions) {
+    ::lf::Pass last = problem.splitWeightGradient ? ::lf::Pass::W : ::lf::Pass::B;
+    std::optional<::lf::Action> current;
+    for (const ::lf::Event &event : events) {
+      const ::lf::Action &action = event.action;
       int64_t index = problem.place().stageOf(rank, action.chunk);
       StageOp stage = stages[index];
       auto symbol = [&](int64_t i) { return FlatSymbolRefAttr::get(stages[i].getSymNameAttr()); };
       bool forward = action.pass == ::lf::Pass::F;
-      if (action.pass == ::lf::Pass::W)
-        return stage.emitError() << "expected a schedule of forward and backward passes, got a split weight gradient";
-      int64_t slot = forward ? slots[action.chunk].take(action.microBatch) : slots[action.chunk].release(action.microBatch);
-      StringAttr pass = body.getStringAttr(forward ? "forward" : "backward");
-      int64_t last = stages.size() - 1, from = forward ? index - 1 : index + 1, to = forward ? index + 1 : index - 1;
-      if (forward && (stage.getEmbed() || stage.getHead()))
-        LoadBatchOp::create(body, loc, symbol(index), body.getI64IntegerAttr(action.microBatch), body.getI64IntegerAttr(slot));
-      if (from >= 0 && from <= last)
-        RecvOp::create(body, loc, pass, symbol(index), symbol(from), body.getI64IntegerAttr(action.microBatch), body.getI64IntegerAttr(slot));
-      RunOp::create(body, loc, pass, symbol(index), body.getI64IntegerAttr(action.microBatch), body.getI64IntegerAttr(slot));
-      if (to >= 0 && to <= last)
-        SendOp::create(body, loc, pass, symbol(index), symbol(to), body.getI64IntegerAttr(action.microBatch), body.getI64IntegerAttr(slot));
+      if (forward && current != action)
+        slots[action.chunk].take(action.microBatch);
+      IntegerAttr microBatch = body.getI64IntegerAttr(action.microBatch), slot = body.getI64IntegerAttr(slots[action.chunk].of(action.microBatch));
+      if (forward && current != action && (stage.getEmbed() || stage.getHead()))
+        LoadBatchOp::create(body, loc, symbol(index), microBatch, slot);
+      current = action;
+      StringAttr pass = body.getStringAttr(nameOf(action.pass));
+      switch (event.kind) {
+      case ::lf::EventKind::receive: RecvOp::create(body, loc, pass, symbol(index), symbol(forward ? index - 1 : index + 1), microBatch, slot); break;
+      case ::lf::EventKind::run: RunOp::create(body, loc, pass, symbol(index), microBatch, slot); break;
+      case ::lf::EventKind::send: SendOp::create(body, loc, pass, symbol(index), symbol(forward ? index + 1 : index - 1), microBatch, slot); break;
+      }
+      bool lastLine = &event == &events.back() || (&event)[1].action != action;
+      if (lastLine && action.pass == last)
+        slots[action.chunk].release(action.microBatch);
     }
     SyncGradsOp::create(body, loc);
     OptimizerStepOp::create(body, loc, "adamw");

@@ -110,10 +110,6 @@ TEST_F(ArgumentsTest, NotImplementedYetIsRefusedByName) {
   EXPECT_EQ(refusal("--data-parallel-sharding-strategy optim"),
             R"("--data-parallel-sharding-strategy" is not implemented yet: expected "no_shard", got "optim")");
   EXPECT_EQ(refusal("--cp 2"), R"("--context-parallel-size" is not implemented yet: expected 1, got 2)");
-  EXPECT_EQ(refusal("--vpp 2 --pp 2"),
-            R"("--num-virtual-stages-per-pipeline-rank" is not implemented yet: expected 1, got 2)");
-  EXPECT_EQ(refusal("--pipeline-schedule zb-h1"),
-            R"("--pipeline-schedule" "zb-h1" is not implemented yet: expected "gpipe" or "1f1b", got "zb-h1")");
   // Neutral values ask for nothing.
   EXPECT_EQ(refusal("--cp 1 --ep 1 --etp 1 --vpp 1 --cp-comm-type p2p --mtp-num-layers 0 --moe-aux-loss-coeff 0.0 "
                     "--data-parallel-sharding-strategy no_shard --no-overlap-p2p-communication"),

@@ -1,0 +1,48 @@
+//===- PipelineFlagsTest.cpp - Chunks on a rank, by flags -------------------===//
+//
+// The three ways to ask for virtual stages, what follows from each, and what is refused.
+//
+//===----------------------------------------------------------------------===//
+#include "Compile.h"
+#include "lf/Plan/PlanJson.h"
+
+using namespace lf;
+
+namespace {
+
+using PipelineFlagsTest = CompileTest;
+
+TEST_F(PipelineFlagsTest, ThreeWaysToTheSameChunks) {
+  for (const char *flags : {"--pp 2 --vpp 2 --global-batch-size 4",
+                            "--pp 2 --num-layers-per-virtual-pipeline-stage 1 --global-batch-size 4",
+                            "--pp 2 --layout Et|t|t|tL --global-batch-size 4"}) {
+    ParallelPlan p = plan(flags);
+    EXPECT_EQ(p.vpp, 2) << flags;
+    EXPECT_EQ(layoutText(p, model), "Et|t|t|tL") << flags;
+  }
+}
+
+TEST_F(PipelineFlagsTest, OneOfThem) {
+  EXPECT_EQ(refusal("--pp 2 --vpp 2 --layout Et|t|t|tL"),
+            "expected one of the three that say how many stages a pipeline rank has, got \"--vpp\" and \"--layout\"; a "
+            "layout alone says it all");
+  EXPECT_EQ(refusal("--pp 2 --vpp 1 --layout Ett|ttL --global-batch-size 4"), "accepted");
+}
+
+TEST_F(PipelineFlagsTest, Divisions) {
+  EXPECT_EQ(refusal("--vpp 2"), "expected a pipeline size (--pp) above 1 for 2 chunks on a rank, got 1");
+  EXPECT_EQ(refusal("--pp 2 --vpp 3"),
+            "expected the layers of a rank to be divisible by chunks on a rank (--vpp), got 2 / 3 = 0 remainder 2");
+  EXPECT_EQ(refusal("--pp 2 --vpp 2 --global-batch-size 3"),
+            "expected the last micro-batch group to be full or to hold at least 2 (pipeline size), got 3 micro-batches "
+            "/ 2 in a group = 1 remainder 1; 2 or 4 micro-batches would do");
+}
+
+TEST_F(PipelineFlagsTest, GroupSize) {
+  EXPECT_EQ(plan("--pp 2 --vpp 2 --global-batch-size 6 --microbatch-group-size-per-vp-stage 3").groupSize, 3);
+  EXPECT_EQ(refusal("--pp 2 --microbatch-group-size-per-vp-stage 2 --global-batch-size 4"),
+            "\"--microbatch-group-size-per-virtual-pipeline-stage\": expected several chunks on a pipeline rank, got 1; "
+            "pass --num-virtual-stages-per-pipeline-rank or remove it");
+}
+
+} // namespace
