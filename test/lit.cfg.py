@@ -7,7 +7,7 @@ import lit.formats
 config.name = "lf"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs"]
+config.excludes = ["Inputs", "README.md"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.lf_build, "test")
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.lf_build, "bin"), config.llvm_tools, os.environ["PATH"]])
