@@ -3,11 +3,13 @@
 // RUN: not lf-opt %t/empty.mlir --lf-annotate="dp=0" 2>&1 | FileCheck %s --check-prefix=ZERO
 // RUN: not lf-opt %t/empty.mlir --lf-annotate="tp=-2" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: not lf-opt %t/empty.mlir --lf-annotate="tp=4 tp-rep=3" 2>&1 | FileCheck %s --check-prefix=PART
+// RUN: not lf-opt %t/empty.mlir --lf-annotate="tp=4 tp-rep=0" 2>&1 | FileCheck %s --check-prefix=NO-PART
 
-// Sizes are positive, and tp-rep is a part of tp.
-// ZERO: error: expected positive sizes and tp a multiple of tp-rep, got
-// NEGATIVE: error: expected positive sizes and tp a multiple of tp-rep, got
-// PART: error: expected positive sizes and tp a multiple of tp-rep, got
+// Sizes are positive, and tp-rep is a part of tp: the message gives all of them.
+// ZERO: error: expected positive sizes and tp a multiple of tp-rep, got pp 1, dp 0, tp 1, tp-rep 1
+// NEGATIVE: error: expected positive sizes and tp a multiple of tp-rep, got pp 1, dp 1, tp -2, tp-rep 1
+// PART: error: expected positive sizes and tp a multiple of tp-rep, got pp 1, dp 1, tp 4, tp-rep 3
+// NO-PART: error: expected positive sizes and tp a multiple of tp-rep, got pp 1, dp 1, tp 4, tp-rep 0
 
 //--- empty.mlir
 module {}

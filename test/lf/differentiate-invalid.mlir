@@ -70,3 +70,23 @@ func.func @scalar(%x: f32) -> f32 {
 func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
   return %x : tensor<*xf32>
 }
+
+// -----
+
+// An op without an adjoint would lose its share of the derivative.
+func.func @no_adjoint(%x: tensor<8x2x4xf32>) -> tensor<8x2x4xf32> {
+  %s = lf.sum_all %x : (tensor<8x2x4xf32>) -> tensor<f32>
+  // expected-error @+1 {{expected an op with an adjoint where a derivative flows, got "lf.broadcast"}}
+  %b = lf.broadcast %s : (tensor<f32>) -> tensor<8x2x4xf32>
+  %y = lf.sum %x, %b : (tensor<8x2x4xf32>, tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
+  return %y : tensor<8x2x4xf32>
+}
+
+// -----
+
+// Adjoints know the cotangent of the first result only.
+func.func @side_result(%q: tensor<8x2x4x2x4xf32>, %k: tensor<8x2x4x4xf32>, %v: tensor<8x2x4x4xf32>, %pos: tensor<8xi32> {lf.input = "positions"}) -> (tensor<8x2x4x2x4xf32>, tensor<8x2x4x2xf32>) {
+  // expected-error @+1 {{expected a derivative to flow into result 0 of "lf.attention" only, got one into result 1}}
+  %o, %lse = lf.attention %q, %k, %v, %pos, %pos {scale = 0.5 : f64} : (tensor<8x2x4x2x4xf32>, tensor<8x2x4x4xf32>, tensor<8x2x4x4xf32>, tensor<8xi32>, tensor<8xi32>) -> (tensor<8x2x4x2x4xf32>, tensor<8x2x4x2xf32>)
+  return %o, %lse : tensor<8x2x4x2x4xf32>, tensor<8x2x4x2xf32>
+}

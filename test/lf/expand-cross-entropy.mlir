@@ -49,3 +49,15 @@ func.func @two(%logits: tensor<8x2x32xf32>, %labels: tensor<8x2xi32> {lf.input =
   %sum = lf.sum_all %both : (tensor<8x2xf32>) -> tensor<f32>
   return %sum : tensor<f32>
 }
+
+// -----
+
+// A cotangent that is an argument follows to nll too.
+// TRAIN-LABEL: func.func @per_token.fwd(
+// TRAIN:         lf.nll %{{.*}} {id = [[NLL:[0-9]+]] : i64}
+// TRAIN-LABEL: func.func @per_token.bwd(
+// TRAIN-SAME:    {lf.link = "cotangent:[[NLL]].0"}
+func.func @per_token(%logits: tensor<8x2x32xf32>, %labels: tensor<8x2xi32> {lf.input = "labels"}) -> tensor<8x2xf32> {
+  %nll, %max, %sum_exp = lf.cross_entropy %logits, %labels {valid = 29 : i64} : (tensor<8x2x32xf32>, tensor<8x2xi32>) -> (tensor<8x2xf32>, tensor<8x2xf32>, tensor<8x2xf32>)
+  return %nll : tensor<8x2xf32>
+}
