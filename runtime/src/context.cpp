@@ -1,10 +1,10 @@
 // context.cpp - one rank: its place, its arenas, and the calls of runtime.h that order and move data.
 //
-// Idea: a call looks its communicator up, counts the bytes and lets the Communicator do the rest. On the cpu everything
-// runs in the order of issue, so an event is a number.
+// Idea: a call looks its communicator up, counts the bytes and lets the Communicator do the rest; memory and events are
+// the device's.
 #include "context.h"
 
-#include <sys/mman.h>
+#include "device/device.h"
 
 #include <algorithm>
 
@@ -34,15 +34,14 @@ static void map_arena(lf_rank &c, lf_arena_kind kind, const char *name, int64_t 
   if (bytes < 0)
     throw Failure{2, "expected the planned bytes of \"" + std::string(name) + "\" of pipeline rank " +
                          std::to_string(c.pp) + " to be 0 or more, got " + std::to_string(bytes)};
-  // Never empty, so that every arena has a base. Pages are zero and cost nothing before their first use.
-  size_t length = static_cast<size_t>(std::max<int64_t>(bytes, 64));
-  void *base = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (base == MAP_FAILED)
+  // Never empty, so that every arena has a base.
+  std::shared_ptr<void> memory = map_zeroed(c, std::max<int64_t>(bytes, 64));
+  if (!memory)
     throw Failure{3, "expected " + std::to_string(bytes) + " bytes of memory for \"" + name + "\" of rank " +
                          std::to_string(c.rank) + ", got a refusal by the system after " +
                          std::to_string(arena_bytes(c)) + " bytes; use more ranks, a smaller micro-batch or recompute"};
-  c.arena_owners[kind] = std::shared_ptr<void>(base, [length](void *p) { munmap(p, length); });
-  c.arenas[kind] = base;
+  c.arenas[kind] = memory.get();
+  c.arena_owners[kind] = std::move(memory);
   c.arena_bytes[kind] = bytes;
 }
 
@@ -99,12 +98,25 @@ void lf_enter(lf_rank *c, const char *function, int32_t layer, int32_t micro_bat
   c->transport->poll();
 }
 
-lf_event lf_record(lf_rank *c, int32_t) { return c->next_event++; }
+static void check_stream(const lf_rank *c, const char *call, int32_t stream) {
+  if (stream < 0 || stream > c->program->num_comms)
+    throw Failure{5, "expected the stream of " + std::string(call) + " to be 0 to " +
+                         std::to_string(c->program->num_comms) + ", the number of comms, got " +
+                         std::to_string(stream)};
+}
+
+lf_event lf_record(lf_rank *c, int32_t stream) {
+  check_stream(c, "lf_record", stream);
+  record_event(*c, c->next_event, stream);
+  return c->next_event++;
+}
 
 void lf_wait(lf_rank *c, int32_t stream, lf_event event) {
   if (event < 0 || event >= c->next_event)
     throw Failure{5, "expected stream " + std::to_string(stream) + " to wait for one of the " +
                          std::to_string(c->next_event) + " events recorded so far, got event " + std::to_string(event)};
+  check_stream(c, "lf_wait", stream);
+  wait_event(*c, stream, event);
 }
 
 void lf_all_gather(lf_rank *c, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {

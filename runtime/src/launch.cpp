@@ -5,7 +5,10 @@
 
 #include "comm/local/local.h"
 #include "context.h"
-#ifdef LF_HAVE_MPI
+#include "device/device.h"
+#if defined(LF_HAVE_NCCL)
+#include "comm/nccl/nccl.h"
+#elif defined(LF_HAVE_MPI)
 #include "comm/mpi/mpi.h"
 #endif
 
@@ -92,6 +95,8 @@ void occupy(Seat &seat, std::shared_ptr<Transport> transport, double timeout,
   transport->timeout_seconds = timeout;
   try {
     try {
+      open_device(seat.rank);
+      transport->memory = seat.rank.device.get();
       connect_rank(seat.rank, transport);
       allocate_arenas(seat.rank);
       body(seat.rank);
@@ -186,13 +191,29 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
   return first.code;
 }
 
-#ifdef LF_HAVE_MPI
+// What a rank that is a process joins, by the back end that this runtime was built with.
+#if defined(LF_HAVE_NCCL)
+int32_t join_job(const Launcher &launcher, double timeout) {
+  join_nccl(launcher.rank, launcher.world, timeout);
+  return launcher.rank;
+}
+std::shared_ptr<Transport> make_process_transport(Seat &seat) { return make_nccl_transport(seat.rank); }
+[[noreturn]] void end_job(int code, double grace) { end_nccl_job(code, grace); }
+#elif defined(LF_HAVE_MPI)
+int32_t join_job(const Launcher &launcher, double) { return join_mpi(launcher.world, launcher.variable); }
+std::shared_ptr<Transport> make_process_transport(Seat &seat) {
+  return make_mpi_transport({seat.rank.trace.get(), &seat.rank.at});
+}
+[[noreturn]] void end_job(int code, double grace) { end_mpi_job(code, grace); }
+#endif
+
+#if defined(LF_HAVE_NCCL) || defined(LF_HAVE_MPI)
 int run_process(const lf_program &program, const LaunchOptions &options, double timeout, const Launcher &launcher,
                 const std::function<void(lf_rank &)> &body) {
-  int32_t rank = join_mpi(launcher.world, launcher.variable);
+  int32_t rank = join_job(launcher, timeout);
   Seat seat;
   prepare(seat, program, options, rank, false);
-  occupy(seat, make_mpi_transport({seat.rank.trace.get(), &seat.rank.at}), timeout, body);
+  occupy(seat, make_process_transport(seat), timeout, body);
   seat.ended = true;
   if (seat.failure.code == 0)
     return 0;
@@ -203,7 +224,7 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
     text += "lf: " + seat.rank.trace->report(rank);
   std::fputs(text.c_str(), stderr);
   std::fflush(nullptr);
-  end_mpi_job(seat.failure.code, options.grace_seconds);
+  end_job(seat.failure.code, options.grace_seconds);
 }
 #endif
 
@@ -226,12 +247,13 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const std
                            " processes, or compile with --world-size " + std::to_string(launcher->world) +
                            ", or start the program alone (without its launcher's environment) to run every rank as a "
                            "thread"};
-#ifdef LF_HAVE_MPI
+#if defined(LF_HAVE_NCCL) || defined(LF_HAVE_MPI)
     return run_process(*program, options, timeout, *launcher, body);
 #else
-    throw Failure{2, "expected a runtime with the mpi back end to be one of " + std::to_string(world) + " ranks (" +
-                         launcher->variable +
-                         "), got one built without MPI; install MPI and build again, or start the program alone to run "
+    throw Failure{2, "expected a runtime with the mpi or nccl back end to be one of " + std::to_string(world) +
+                         " ranks (" + launcher->variable +
+                         "), got one built without; install MPI (cpu) or NCCL (cuda) and build again, or start the "
+                         "program alone to run "
                          "every rank as a thread"};
 #endif
   } catch (const Failure &failure) {

@@ -20,6 +20,7 @@ class Trace;        // trace.h: the ring of issued operations
 class Traffic;      // comm/traffic.h: bytes sent, by communicator and kind
 struct Options;     // train/options.h: the command line
 class TokenSource;  // data/token_source.h
+class DeviceMemory; // comm/device_memory.h
 
 /// Thrown when the job cannot go on; lf_main turns it into a message and the exit code. Messages follow docs/errors.md.
 struct Failure {
@@ -29,14 +30,15 @@ struct Failure {
 
 /// Numbers of the step under way. `loss`, `grad_norm` are valid after lf_finish_gradients.
 struct StepState {
-  int64_t step = 0;         ///< 0-based count of finished steps
-  int64_t first = 0;        ///< `step` when this run began: above 0 after a resume
-  int64_t consumed = 0;     ///< samples before this step
+  int64_t step = 0;     ///< 0-based count of finished steps
+  int64_t first = 0;    ///< `step` when this run began: above 0 after a resume
+  int64_t consumed = 0; ///< samples before this step
   double lr = 0.0;
   double loss = 0.0, grad_norm = 0.0;
-  double grad_scale = 1.0;  ///< clip factor / token count, applied by lf_adamw
+  double grad_scale = 1.0;            ///< clip factor / token count, applied by lf_adamw
   double loss_sum = 0.0, count = 0.0; ///< of this rank, by lf_add_loss
-  bool stop = false;        ///< some rank was told to stop; agreed by lf_finish_gradients
+  double square_sum = 0.0;            ///< of the regions that count here
+  bool stop = false;                  ///< some rank was told to stop; agreed by lf_finish_gradients
 };
 
 /// What is being run, for messages, traces and dropout's counter.
@@ -60,10 +62,11 @@ struct lf_rank {
   std::shared_ptr<lf::rt::Traffic> traffic;
   std::shared_ptr<lf::rt::TokenSource> tokens;
 
-  void *arenas[6] = {};             ///< by lf_arena_kind
+  void *arenas[6] = {}; ///< by lf_arena_kind
   int64_t arena_bytes[6] = {};
-  std::shared_ptr<void> arena_owners[6]; ///< free the arenas
-  lf_event next_event = 0;          ///< events recorded so far
+  std::shared_ptr<void> arena_owners[6];        ///< free the arenas
+  lf_event next_event = 0;                      ///< events recorded so far
+  std::shared_ptr<lf::rt::DeviceMemory> device; ///< streams and libraries; null when arrays are the host's
 
   uint64_t seed = 0;
   int32_t cpu_threads = 1;

@@ -74,8 +74,12 @@ void Communicator::issue(const Call &call) {
   if (size() > 1)
     run(call);
   else if (call.y && call.x != call.y && call.count > 0)
-    std::memcpy(call.y, call.x, static_cast<size_t>(call.count * call.size));
+    run_alone(call);
   attached_.trace->done(sequence);
+}
+
+void Communicator::run_alone(const Call &call) {
+  std::memcpy(call.y, call.x, static_cast<size_t>(call.count * call.size));
 }
 
 void Communicator::all_gather(const char *what, const void *x, void *y, int64_t count, lf_dtype dtype, int32_t stream) {

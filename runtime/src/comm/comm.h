@@ -4,6 +4,7 @@
 // Invariant: reductions add in the order of group ranks, so that every member gets the same bits, whatever the timing.
 #pragma once
 
+#include "comm/device_memory.h"
 #include "lf/runtime.h"
 #include "rank.h"
 #include "trace.h"
@@ -96,6 +97,8 @@ protected:
       : name_(std::move(name)), members_(std::move(members)), rank_(rank), attached_(attached) {}
   /// Carries a collective out; never called for groups of one.
   virtual void run(const Call &) = 0;
+  /// Copies x to y in a group of one; the two differ and are not empty.
+  virtual void run_alone(const Call &);
   const Where &at() const { return *attached_.at; }
 
 private:
@@ -118,6 +121,7 @@ public:
   int32_t world() const { return world_; }
   virtual const char *name() const = 0; ///< "local", "mpi"
   double timeout_seconds = 600.0;       ///< of one wait, in a collective or a receive
+  DeviceMemory *memory = nullptr;       ///< the rank's, set before its first group is made; null: the host's alone
 
   /// Makes the group of `members` (world ranks in group order; this rank is one of them). Every rank of the world makes
   /// as many groups in the same order, each its own. Not after the first step.

@@ -11,8 +11,18 @@
 
 namespace lf::rt {
 
-/// Both return when the copy is complete and what was issued before it on the compute stream has been seen.
+/// Returns when the copy is complete; it sees what was issued before it on the compute stream.
 void copy_to_host(lf_rank &, void *host, const void *device, int64_t bytes);
+/// Returns when `host` may be reused; what is issued on the compute stream from now on sees the copy.
 void copy_to_device(lf_rank &, void *device, const void *host, int64_t bytes);
+
+/// The sums of this rank's step: they stay on the device until read_step_sums puts them into lf_rank::step.
+void zero_step_sums(lf_rank &);
+/// Adds one micro-batch's; each is one real on the device.
+void add_loss(lf_rank &, const void *loss_sum, const void *count);
+/// Adds the squares of x[count], a run of an arena.
+void add_squares(lf_rank &, const void *x, int64_t count);
+/// Sets loss_sum, count and square_sum. Throws Failure 4 when a kernel of the step found its data out of range.
+void read_step_sums(lf_rank &);
 
 } // namespace lf::rt

@@ -6,7 +6,7 @@
 #include "region_norm.h"
 
 #include "../comm/mesh.h"
-#include "../kernels/kernels.h"
+#include "device.h"
 #include "real.h"
 
 namespace lf::rt {
@@ -20,14 +20,12 @@ bool counts_region(const lf_program &program, const lf_region &region, const std
   return true;
 }
 
-double region_square_sum(lf_rank &c) {
-  return with_real(*c.program, [&](auto real) {
+void add_region_squares(lf_rank &c) {
+  with_real(*c.program, [&](auto real) {
     using Real = decltype(real);
-    double sum = 0.0;
     for (int32_t i = 0; i < c.program->num_regions; ++i)
       if (const lf_region &region = c.program->regions[i]; counts_region(*c.program, region, c.coordinates))
-        sum += square_sum(&c, static_cast<Real *>(lf_arena(&c, LF_GRADIENTS)) + region.offset, region.count);
-    return sum;
+        add_squares(c, static_cast<Real *>(lf_arena(&c, LF_GRADIENTS)) + region.offset, region.count);
   });
 }
 

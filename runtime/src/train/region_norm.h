@@ -16,7 +16,7 @@ namespace lf::rt {
 /// True when the rank at these coordinates (one for each axis) counts the region's squares.
 bool counts_region(const lf_program &, const lf_region &, const std::vector<int32_t> &coordinates);
 
-/// Sum of squares of the regions that count here; the gradients are synchronised and unscaled.
-double region_square_sum(lf_rank &);
+/// Adds the squares of the regions that count here to the step's sum; the gradients are synchronised and unscaled.
+void add_region_squares(lf_rank &);
 
 } // namespace lf::rt

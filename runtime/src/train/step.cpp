@@ -20,7 +20,7 @@
 using namespace lf::rt;
 
 extern "C" void lf_begin_step(lf_rank *c) {
-  c->step.loss_sum = c->step.count = 0.0;
+  zero_step_sums(*c);
   with_real(*c->program, [&](auto real) {
     lf_zero(c, "gradients", lf_arena(c, LF_GRADIENTS),
             c->arena_bytes[LF_GRADIENTS] / static_cast<int64_t>(sizeof real));
@@ -28,20 +28,15 @@ extern "C" void lf_begin_step(lf_rank *c) {
 }
 
 extern "C" void lf_add_loss(lf_rank *c, const void *loss_sum, const void *count, int32_t counted) {
-  if (!counted)
-    return;
-  with_real(*c->program, [&](auto real) {
-    decltype(real) values[2];
-    copy_to_host(*c, &values[0], loss_sum, sizeof real);
-    copy_to_host(*c, &values[1], count, sizeof real);
-    c->step.loss_sum += static_cast<double>(values[0]);
-    c->step.count += static_cast<double>(values[1]);
-  });
+  if (counted)
+    add_loss(*c, loss_sum, count);
 }
 
 extern "C" void lf_finish_gradients(lf_rank *c) {
   StepState &s = c->step;
-  double sums[4] = {s.loss_sum, s.count, region_square_sum(*c), stop_wanted() ? 1.0 : 0.0};
+  add_region_squares(*c);
+  read_step_sums(*c);
+  double sums[4] = {s.loss_sum, s.count, s.square_sum, stop_wanted() ? 1.0 : 0.0};
   c->comms[static_cast<size_t>(c->program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
                                                                     LF_SUM);
   s.loss = sums[0] / sums[1];

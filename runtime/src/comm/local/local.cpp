@@ -3,6 +3,8 @@
 // Idea: contributions of at most 4 KiB are copied into the slot, which makes one meeting enough; larger ones are read
 // where they lie, which takes a second meeting before they may be reused. Slots are double: what a member wrote for its
 // collective number t is overwritten by number t + 2, which it starts only after all have come to t + 1, hence left t.
+// On a device the same meetings order the issue, and each is followed by waiting for the others' marks: a mark is
+// recorded anew only after a meeting to which all came after they had waited for it.
 #include "comm/local/local.h"
 
 #include "comm/local/mailbox.h"
@@ -24,6 +26,7 @@ struct alignas(64) Slot {
     Header header;
     const void *x;
     void *y;
+    const DeviceMemory::Mark *marks; ///< one for each Phase
     char small[small_bytes];
   } published[2];
 };
@@ -55,6 +58,8 @@ bool LocalJob::fail(int32_t rank, const Failure &failure) {
 }
 
 namespace {
+
+enum Phase { ready, reduced, finished, num_phases }; ///< moments of a collective on a device
 
 Stopped stopped(const LocalJob &job, const std::string &waits) {
   return Stopped({job.failure().code, "rank " + std::to_string(job.culprit()) + " failed: " + job.failure().message},
@@ -88,17 +93,25 @@ Parking::Clock::time_point after(double seconds) {
 class LocalCommunicator final : public Communicator {
 public:
   LocalCommunicator(std::string name, std::vector<int32_t> members, int32_t rank, const Attached &attached,
-                    std::shared_ptr<LocalJob> job, std::shared_ptr<LocalGroup> group, const double &timeout)
+                    std::shared_ptr<LocalJob> job, std::shared_ptr<LocalGroup> group, const double &timeout,
+                    DeviceMemory *memory)
       : Communicator(std::move(name), std::move(members), rank, attached), attached_(attached), job_(std::move(job)),
-        group_(std::move(group)), timeout_(timeout) {
+        group_(std::move(group)), timeout_(timeout), memory_(memory) {
     sources_.resize(size());
+    if (memory_ && size() > 1)
+      for (DeviceMemory::Mark &mark : marks_)
+        mark = memory_->make_mark();
   }
 
 private:
   void run(const Call &) override;
+  void run_alone(const Call &) override;
   void meet();
+  void meet(const Call &, Phase, DeviceMemory *);
   void check(uint64_t number);
-  void all_reduce_large(const Call &, int parity);
+  void all_reduce_large(const Call &, int parity, DeviceMemory *);
+  void copy(const Call &, DeviceMemory *, char *to, const char *from, int64_t bytes);
+  void reduce(const Call &, DeviceMemory *, char *y, int64_t count);
   Slot &slot(int32_t i) { return group_->slots[i]; }
 
   Attached attached_;
@@ -107,7 +120,41 @@ private:
   const double &timeout_; ///< of the transport
   uint64_t meetings_ = 0, collectives_ = 0;
   std::vector<const void *> sources_;
+  DeviceMemory *memory_; ///< null: all arrays are the host's
+  DeviceMemory::Mark marks_[num_phases] = {};
 };
+
+void LocalCommunicator::run_alone(const Call &call) {
+  if (memory_ && memory_->holds(call.x))
+    memory_->copy(call.y, call.x, call.count * call.size, call.stream);
+  else
+    Communicator::run_alone(call);
+}
+
+void LocalCommunicator::copy(const Call &call, DeviceMemory *device, char *to, const char *from, int64_t bytes) {
+  if (device)
+    device->copy(to, from, bytes, call.stream);
+  else
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+// y = sum or maximum of sources_.
+void LocalCommunicator::reduce(const Call &call, DeviceMemory *device, char *y, int64_t count) {
+  if (device)
+    device->reduce(sources_.data(), size(), y, count, call.dtype, call.reduction, call.stream);
+  else
+    reduce_in_order(sources_.data(), size(), y, count, call.dtype, call.reduction);
+}
+
+// What this rank issues from now on comes after what all members had issued when they came.
+void LocalCommunicator::meet(const Call &call, Phase phase, DeviceMemory *device) {
+  if (device)
+    device->record(marks_[phase], call.stream);
+  meet();
+  for (int32_t i = 0; device && i < size(); ++i)
+    if (i != rank())
+      device->wait(call.stream, slot(i).published[collectives_ & 1].marks[phase]);
+}
 
 void LocalCommunicator::meet() {
   uint64_t phase = ++meetings_;
@@ -146,21 +193,20 @@ void LocalCommunicator::check(uint64_t number) {
   }
 }
 
-void LocalCommunicator::all_reduce_large(const Call &call, int parity) {
+void LocalCommunicator::all_reduce_large(const Call &call, int parity, DeviceMemory *device) {
   const int64_t n = size(), part = (call.count + n - 1) / n;
   auto begin = [&](int64_t i) { return std::min(call.count, i * part); };
   const int64_t mine = begin(rank()), length = begin(rank() + 1) - mine;
   for (int32_t i = 0; i < n; ++i)
     sources_[i] = static_cast<const char *>(slot(i).published[parity].x) + mine * call.size;
   // In place is safe: part `mine` of every x is read by this rank only.
-  reduce_in_order(sources_.data(), size(), static_cast<char *>(call.y) + mine * call.size, length, call.dtype,
-                  call.reduction);
-  meet();
+  reduce(call, device, static_cast<char *>(call.y) + mine * call.size, length);
+  meet(call, reduced, device);
   for (int32_t i = 0; i < n; ++i)
     if (i != rank() && begin(i) < begin(i + 1))
-      std::memcpy(static_cast<char *>(call.y) + begin(i) * call.size,
-                  static_cast<const char *>(slot(i).published[parity].y) + begin(i) * call.size,
-                  static_cast<size_t>((begin(i + 1) - begin(i)) * call.size));
+      copy(call, device, static_cast<char *>(call.y) + begin(i) * call.size,
+           static_cast<const char *>(slot(i).published[parity].y) + begin(i) * call.size,
+           (begin(i + 1) - begin(i)) * call.size);
 }
 
 void LocalCommunicator::run(const Call &call) {
@@ -169,7 +215,8 @@ void LocalCommunicator::run(const Call &call) {
   const int parity = number & 1;
   const bool blocks = call.kind == OpKind::ReduceScatter || call.kind == OpKind::AllToAll; // x holds n blocks
   const int64_t given = blocks ? n * bytes : bytes;
-  const bool small = given <= small_bytes;
+  DeviceMemory *device = memory_ && bytes > 0 && memory_->holds(call.x) ? memory_ : nullptr;
+  const bool small = !device && given <= small_bytes;
   if (job_->failed().load()) // do not meet ranks that are leaving: their buffers may be gone
     throw stopped(*job_, "nothing: it was computing");
   const bool gives = given > 0 && (call.kind != OpKind::Broadcast || call.root == rank());
@@ -178,9 +225,10 @@ void LocalCommunicator::run(const Call &call) {
   mine.header = make_header(call, number, at());
   mine.x = call.x;
   mine.y = call.y;
+  mine.marks = marks_;
   if (small && gives)
     std::memcpy(mine.small, call.x, static_cast<size_t>(given));
-  meet();
+  meet(call, ready, device);
   check(number);
 
   auto source = [&](int32_t i, int64_t block) {
@@ -190,12 +238,12 @@ void LocalCommunicator::run(const Call &call) {
   char *y = static_cast<char *>(call.y);
   auto collect = [&](int64_t block) {
     for (int32_t i = 0; i < n && bytes > 0; ++i)
-      std::memcpy(y + i * bytes, source(i, block), static_cast<size_t>(bytes));
+      copy(call, device, y + i * bytes, source(i, block), bytes);
   };
-  auto reduce = [&](int64_t block) {
+  auto combine = [&](int64_t block) {
     for (int32_t i = 0; i < n; ++i)
       sources_[i] = source(i, block);
-    reduce_in_order(sources_.data(), size(), y, call.count, call.dtype, call.reduction);
+    reduce(call, device, y, call.count);
   };
   switch (call.kind) {
   case OpKind::AllGather:
@@ -210,19 +258,19 @@ void LocalCommunicator::run(const Call &call) {
     break;
   case OpKind::Broadcast:
     if (call.root != rank() && bytes > 0)
-      std::memcpy(y, source(call.root, 0), static_cast<size_t>(bytes));
+      copy(call, device, y, source(call.root, 0), bytes);
     break;
   case OpKind::ReduceScatter:
-    reduce(rank());
+    combine(rank());
     break;
   case OpKind::AllReduce:
-    small ? reduce(0) : all_reduce_large(call, parity);
+    small ? combine(0) : all_reduce_large(call, parity, device);
     break;
   default: // a barrier has no data
     break;
   }
   if (!small)
-    meet();
+    meet(call, finished, device);
 }
 
 class LocalTransport final : public Transport {
@@ -249,7 +297,7 @@ public:
       group = entry;
     }
     return std::make_unique<LocalCommunicator>(name, std::move(members), index, attached_, job_, std::move(group),
-                                               timeout_seconds);
+                                               timeout_seconds, memory);
   }
 
   void poll() override {
@@ -258,9 +306,13 @@ public:
   }
 
 private:
+  DeviceMemory *device_of(const Call &call, const void *p) {
+    return memory && call.count > 0 && memory->holds(p) ? memory : nullptr;
+  }
+
   void run_send(const Call &call) override {
     poll();
-    job_->state().mailboxes.find(rank(), call.peer, call.tag).push(call);
+    job_->state().mailboxes.find(rank(), call.peer, call.tag).push(call, device_of(call, call.x));
   }
 
   void run_recv(const Call &call) override {
@@ -268,7 +320,7 @@ private:
     Parking::Outcome outcome = box.wait(job_->failed(), after(timeout_seconds));
     if (outcome != Parking::Outcome::Ready)
       give_up(*job_, rank(), attached_, timeout_seconds, outcome, "rank " + std::to_string(call.peer));
-    box.pop(call);
+    box.pop(call, device_of(call, call.y));
   }
 
   std::shared_ptr<LocalJob> job_;

@@ -18,7 +18,8 @@ namespace lf::rt {
 
 class Mailbox {
 public:
-  void push(const Call &call) {
+  /// `memory`: where x lies, null on the host.
+  void push(const Call &call, DeviceMemory *memory) {
     Message message;
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -28,8 +29,11 @@ public:
       }
     }
     size_t bytes = static_cast<size_t>(call.count * call.size);
-    message.data.resize(bytes);
-    if (bytes)
+    message.on_device = memory != nullptr;
+    message.data.resize(memory ? 0 : bytes);
+    if (memory)
+      message.parcel = memory->pack(std::move(message.parcel), call.x, static_cast<int64_t>(bytes));
+    else if (bytes)
       std::memcpy(message.data.data(), call.x, bytes);
     message.count = call.count;
     message.size = call.size;
@@ -46,8 +50,8 @@ public:
     return parking_.wait([this] { return waiting_.load() > 0; }, stop, deadline);
   }
 
-  /// After wait() said Ready. Throws Failure (5) when the message has another size.
-  void pop(const Call &call) {
+  /// After wait() said Ready; `memory`: where y lies. Throws Failure (5) when the message has another size.
+  void pop(const Call &call, DeviceMemory *memory) {
     Message message;
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -60,7 +64,9 @@ public:
                            " bytes for recv \"" + call.what + "\" from rank " + std::to_string(call.peer) + ", tag " +
                            std::to_string(call.tag) + ", got " + std::to_string(message.count) + " of " +
                            std::to_string(message.size) + " bytes sent as \"" + message.what + "\""};
-    if (!message.data.empty())
+    if (message.on_device && memory)
+      memory->unpack(*message.parcel, call.y, call.count * call.size);
+    else if (!message.data.empty())
       std::memcpy(call.y, message.data.data(), message.data.size());
     std::lock_guard<std::mutex> lock(mutex_);
     free_.push_back(std::move(message));
@@ -69,6 +75,8 @@ public:
 private:
   struct Message {
     std::vector<char> data;
+    std::unique_ptr<DeviceMemory::Parcel> parcel;
+    bool on_device = false; ///< in `parcel`, not in `data`
     int64_t count = 0, size = 0;
     char what[40] = {};
   };

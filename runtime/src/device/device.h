@@ -1,0 +1,26 @@
+// device.h - what differs between targets when a rank starts and when it orders its work.
+//
+// Idea: one file of each target defines all of this, and a program links one of them; the rest of the runtime does not
+// know which.
+#pragma once
+
+#include "rank.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace lf::rt {
+
+/// Called on the thread of the rank before it is connected: chooses a device, makes its streams and workspaces, and
+/// sets lf_rank::device. Throws Failure 2 when there is no device that can run the program, Failure 3 when what the
+/// plan needs does not fit in its free memory.
+void open_device(lf_rank &);
+
+/// Zeroed memory of the device, 64-byte aligned; null when the device refuses.
+std::shared_ptr<void> map_zeroed(lf_rank &, int64_t bytes);
+
+/// lf_record and lf_wait, after their arguments were checked.
+void record_event(lf_rank &, lf_event, int32_t stream);
+void wait_event(lf_rank &, int32_t stream, lf_event);
+
+} // namespace lf::rt
