@@ -1,0 +1,167 @@
+// control.cpp - the client's side, and where the server is.
+#include "comm/nccl/control.h"
+
+#include "comm/nccl/frame.h"
+#include "comm/nccl/server.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace lf::rt::nccl {
+
+using Clock = std::chrono::steady_clock;
+
+static std::string seconds_text(double seconds) {
+  std::string text = std::to_string(seconds);
+  return text.substr(0, text.find('.') + 3);
+}
+
+Address find_address() {
+  const char *host = std::getenv("MASTER_ADDR"), *port = std::getenv("MASTER_PORT");
+  Address address{host && *host ? host : "127.0.0.1", 29500};
+  if (port) {
+    char *end = nullptr;
+    long value = std::strtol(port, &end, 10);
+    if (end == port || *end || value < 1 || value > 65534)
+      throw Failure{2, "expected the environment variable MASTER_PORT to be a port of 1 to 65534, got \"" +
+                           std::string(port) + "\""};
+    address.port = static_cast<int>(value);
+  }
+  const char *store = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  if (store && !std::strcmp(store, "True"))
+    ++address.port;
+  return address;
+}
+
+/// A connected socket, or -1 and the cause.
+static int try_connect(const Address &address, std::string &cause) {
+  addrinfo hints{}, *list = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (int result = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list)) {
+    cause = gai_strerror(result);
+    return -1;
+  }
+  int connected = -1;
+  for (addrinfo *at = list; at && connected < 0; at = at->ai_next) {
+    int fresh = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fresh >= 0 && connect(fresh, at->ai_addr, at->ai_addrlen) == 0)
+      connected = fresh;
+    else {
+      cause = std::strerror(errno);
+      if (fresh >= 0)
+        close(fresh);
+    }
+  }
+  freeaddrinfo(list);
+  return connected;
+}
+
+Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank), world_(world) {
+  if (rank == 0)
+    server_ = std::make_unique<Server>(world, address.port);
+  Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;
+  std::string cause;
+  for (auto start = Clock::now(); (socket_ = try_connect(to, cause)) < 0;) {
+    if (std::chrono::duration<double>(Clock::now() - start).count() > timeout)
+      throw Failure{5, "expected rank 0 to answer at " + to.text() + " within " + seconds_text(timeout) + " s, got \"" +
+                           cause + "\" on rank " + std::to_string(rank) +
+                           "; set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  int on = 1;
+  setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  send_frame(socket_, {FrameKind::hello, rank, world, "", ""});
+  listener_ = std::thread([this] { listen(); });
+}
+
+Control::~Control() {
+  closing_ = true;
+  shutdown(socket_, SHUT_RDWR);
+  listener_.join();
+  close(socket_);
+}
+
+void Control::listen() {
+  for (Frame frame; receive_frame(socket_, frame);) {
+    switch (frame.kind) {
+    case FrameKind::value: {
+      std::lock_guard<std::mutex> lock(mutex_);
+      values_[frame.key] = frame.value;
+      break;
+    }
+    case FrameKind::abort:
+      heard(frame.rank, frame.code, frame.value);
+      break;
+    case FrameKind::all_left:
+      everybody_left_ = true;
+      break;
+    default:
+      break;
+    }
+    changed_.notify_all();
+  }
+  if (!closing_.load() && !everybody_left_.load())
+    heard(0, 5, "its process ended without a word (killed, or out of memory?)");
+  changed_.notify_all();
+}
+
+void Control::heard(int32_t culprit, int32_t code, const std::string &message) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (failed_.load())
+      return;
+    culprit_ = culprit;
+    failure_ = {code, message};
+    failed_ = true;
+  }
+  if (on_failure)
+    on_failure();
+}
+
+void Control::put(const std::string &key, const std::string &value) {
+  std::lock_guard<std::mutex> lock(sending_);
+  send_frame(socket_, {FrameKind::put, rank_, 0, key, value});
+}
+
+std::string Control::get(const std::string &key, double timeout, const std::string &waits) {
+  {
+    std::lock_guard<std::mutex> lock(sending_);
+    send_frame(socket_, {FrameKind::get, rank_, 0, key, ""});
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  bool came = changed_.wait_for(lock, std::chrono::duration<double>(timeout),
+                                [&] { return failed_.load() || values_.count(key); });
+  if (failed_.load())
+    return "";
+  if (!came)
+    throw Failure{5, "expected " + waits + " to arrive within " + seconds_text(timeout) +
+                         " s, got nothing (to allow more time: --distributed-timeout-minutes or LF_TIMEOUT_SECONDS)"};
+  return values_[key];
+}
+
+void Control::fail(const Failure &failure) {
+  closing_ = true;
+  std::lock_guard<std::mutex> lock(sending_);
+  send_frame(socket_, {FrameKind::abort, rank_, failure.code, "", failure.message.substr(0, 4096)});
+}
+
+void Control::leave() {
+  std::lock_guard<std::mutex> lock(sending_);
+  send_frame(socket_, {FrameKind::leave, rank_, 0, "", ""});
+}
+
+void Control::wait_for_others(double seconds) {
+  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  while (server_ && server_->connected() > 1 && Clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+} // namespace lf::rt::nccl

@@ -1,0 +1,77 @@
+// control.h - what processes of a job tell one another beside NCCL: identities of communicators, failures, the end.
+//
+// Idea: rank 0 serves a small store over TCP; every rank, rank 0 too, is a client with one connection and a thread that
+// listens to it. Invariant: a client that goes without having left has failed, and all others hear of it.
+#pragma once
+
+#include "rank.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace lf::rt::nccl {
+
+/// MASTER_ADDR and MASTER_PORT. torchrun's own store sits on that port; then the next one is ours.
+struct Address {
+  std::string host;
+  int port = 0;
+  std::string text() const { return host + ":" + std::to_string(port); }
+};
+/// Throws Failure 2 when the port is no port. Without the variables: 127.0.0.1:29500.
+Address find_address();
+
+class Server;
+
+class Control {
+public:
+  /// Rank 0 listens at the address; all connect to it. Throws Failure 5 when nobody answers for `timeout` seconds, or
+  /// when the port is taken.
+  Control(int32_t rank, int32_t world, const Address &, double timeout);
+  ~Control();
+  Control(const Control &) = delete;
+  Control &operator=(const Control &) = delete;
+
+  /// Sets a value; once for each key.
+  void put(const std::string &key, const std::string &value);
+  /// Waits for a value. Throws Failure 5 after `timeout` seconds, naming the key's maker as `waits`; Stopped's cause is
+  /// the caller's to report: returns "" when another rank failed. Any thread.
+  std::string get(const std::string &key, double timeout, const std::string &waits);
+  /// Tells all others that this rank cannot go on.
+  void fail(const Failure &);
+  /// Says that this rank is done; everybody_left() once all have.
+  void leave();
+  bool everybody_left() const { return everybody_left_.load(); }
+
+  bool failed() const { return failed_.load(); }
+  /// Only once failed().
+  int32_t culprit() const { return culprit_; }
+  const Failure &failure() const { return failure_; }
+  /// Called once, on the listening thread, when another rank has failed.
+  std::function<void()> on_failure;
+
+  /// Rank 0, before it ends for a failure: waits until the others are gone, `seconds` at most.
+  void wait_for_others(double seconds);
+
+private:
+  void listen();
+  void heard(int32_t culprit, int32_t code, const std::string &message);
+
+  int32_t rank_, world_;
+  int socket_ = -1;
+  std::unique_ptr<Server> server_;
+  std::thread listener_;
+  std::mutex mutex_, sending_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> values_;
+  std::atomic<bool> failed_{false}, closing_{false}, everybody_left_{false};
+  int32_t culprit_ = -1;
+  Failure failure_{0, ""};
+};
+
+} // namespace lf::rt::nccl

@@ -1,0 +1,22 @@
+// frame.h - messages over a TCP connection: a head of fixed size, a key, a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lf::rt::nccl {
+
+enum class FrameKind : uint32_t { hello = 1, put, get, value, abort, leave, all_left };
+
+struct Frame {
+  FrameKind kind{};
+  int32_t rank = -1; ///< of who speaks; of an abort, who failed
+  int32_t code = 0;  ///< of an abort; of hello, the world
+  std::string key, value;
+};
+
+/// False when the connection is gone.
+bool send_frame(int socket, const Frame &);
+bool receive_frame(int socket, Frame &);
+
+} // namespace lf::rt::nccl

@@ -1,0 +1,108 @@
+// nccl.cpp - the transport: groups by splitting the world, messages by channels, failures by the control connection.
+#include "comm/nccl/nccl.h"
+
+#include "comm/nccl/channel.h"
+#include "comm/nccl/communicator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+namespace lf::rt {
+namespace {
+
+using namespace nccl;
+using Clock = std::chrono::steady_clock;
+
+class NcclTransport final : public Transport {
+public:
+  explicit NcclTransport(lf_rank &c) : Transport(c.rank, c.world, {c.trace.get(), &c.at}), c_(c) {}
+
+  const char *name() const override { return "nccl"; }
+
+  std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
+    const int32_t index = static_cast<int32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
+    ncclComm_t comm = nullptr;
+    if (members.size() > 1) // on all ranks or on none: groups over a mask have one size
+      LF_NCCL(ncclCommSplit(session().world_comm(timeout_seconds), members[0], index, &comm, nullptr));
+    return make_communicator(c_, name, std::move(members), index, comm ? session().add(comm) : nullptr);
+  }
+
+  void poll() override {
+    if (session().control->failed())
+      throw stopped("nothing: it was computing");
+    for (auto &[key, channel] : channels_)
+      channel->progress();
+    if (Clock::now() - checked_ > std::chrono::milliseconds(100)) {
+      session().check_all();
+      checked_ = Clock::now();
+    }
+  }
+
+  void leave() override {
+    wait("its messages to be received", [&] {
+      return std::all_of(channels_.begin(), channels_.end(), [](auto &entry) { return entry.second->idle(); });
+    });
+    finish(c_, 0);
+    session().control->leave();
+    while (!session().control->everybody_left()) { // however long the others take
+      if (session().control->failed())
+        throw stopped("the others to finish");
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    channels_.clear();
+  }
+
+  void abort(const Failure &failure) override {
+    session().control->fail(failure);
+    session().abort_all();
+  }
+
+private:
+  Channel &channel(int32_t from, int32_t to, int32_t tag) {
+    std::unique_ptr<Channel> &entry = channels_[{from, to, tag}];
+    if (!entry)
+      entry = std::make_unique<Channel>(cuda(&c_), from, to, tag, timeout_seconds);
+    return *entry;
+  }
+
+  template <class Condition> void wait(const std::string &what, Condition condition) {
+    auto start = Clock::now();
+    while (!condition()) {
+      poll();
+      if (std::chrono::duration<double>(Clock::now() - start).count() > timeout_seconds)
+        throw Failure{5, "expected " + what + " within " + std::to_string(static_cast<int64_t>(timeout_seconds)) +
+                             " s, got nothing (to allow more time: --distributed-timeout-minutes or "
+                             "LF_TIMEOUT_SECONDS)"};
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  }
+
+  void check_device(const Call &call, const void *p) {
+    if (call.count > 0 && !memory->holds(p))
+      throw Failure{5, "expected \"" + std::string(call.what) + "\" to be an array of the device, got one of the host"};
+  }
+
+  void run_send(const Call &call) override {
+    poll();
+    check_device(call, call.x);
+    channel(rank(), call.peer, call.tag).send(call.x, call.count * call.size);
+  }
+
+  void run_recv(const Call &call) override {
+    check_device(call, call.y);
+    Channel &from = channel(call.peer, rank(), call.tag);
+    wait("rank " + std::to_string(call.peer) + " to send \"" + call.what + "\"", [&] { return from.ready(); });
+    from.receive(call.y, call.count * call.size);
+  }
+
+  lf_rank &c_;
+  std::map<std::tuple<int32_t, int32_t, int32_t>, std::unique_ptr<Channel>> channels_; ///< by from, to, tag
+  Clock::time_point checked_{};
+};
+
+} // namespace
+
+std::shared_ptr<Transport> make_nccl_transport(lf_rank &c) { return std::make_shared<NcclTransport>(c); }
+
+} // namespace lf::rt

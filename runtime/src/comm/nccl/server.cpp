@@ -1,0 +1,149 @@
+// server.cpp - see server.h.
+#include "comm/nccl/server.h"
+
+#include "rank.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace lf::rt::nccl {
+
+Server::Server(int32_t world, int port) : world_(world) {
+  listening_ = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool v6 = listening_ >= 0;
+  if (!v6)
+    listening_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int on = 1, off = 0;
+  setsockopt(listening_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  int result;
+  if (v6) {
+    setsockopt(listening_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    sockaddr_in6 at{};
+    at.sin6_family = AF_INET6;
+    at.sin6_addr = in6addr_any;
+    at.sin6_port = htons(static_cast<uint16_t>(port));
+    result = bind(listening_, reinterpret_cast<sockaddr *>(&at), sizeof at);
+  } else {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = INADDR_ANY;
+    at.sin_port = htons(static_cast<uint16_t>(port));
+    result = bind(listening_, reinterpret_cast<sockaddr *>(&at), sizeof at);
+  }
+  if (result == 0)
+    result = listen(listening_, world + 16);
+  if (result != 0) {
+    std::string cause = std::strerror(errno);
+    close(listening_);
+    throw Failure{5, "expected rank 0 to listen on port " + std::to_string(port) + ", got \"" + cause +
+                         "\"; set MASTER_PORT to a free port, the same for all ranks"};
+  }
+  thread_ = std::thread([this] { serve(); });
+}
+
+Server::~Server() {
+  stop_ = true;
+  thread_.join();
+  for (const Client &client : clients_)
+    close(client.socket);
+  close(listening_);
+}
+
+void Server::serve() {
+  while (!stop_.load()) {
+    std::vector<pollfd> polled{{listening_, POLLIN, 0}};
+    for (const Client &client : clients_)
+      polled.push_back({client.socket, POLLIN, 0});
+    if (::poll(polled.data(), polled.size(), 50) <= 0)
+      continue;
+    std::vector<Client> gone;
+    for (size_t i = polled.size(); i-- > 1;) {
+      if (!polled[i].revents)
+        continue;
+      Frame frame;
+      if (receive_frame(polled[i].fd, frame)) {
+        handle(clients_[i - 1], frame);
+        continue;
+      }
+      gone.push_back(clients_[i - 1]);
+      clients_.erase(clients_.begin() + static_cast<int64_t>(i - 1));
+    }
+    for (const Client &client : gone) {
+      close(client.socket);
+      for (auto it = waiting_.begin(); it != waiting_.end();)
+        it = it->second == client.socket ? waiting_.erase(it) : std::next(it);
+      if (client.rank >= 0)
+        connected_.fetch_sub(1);
+      lost(client);
+    }
+    if (polled[0].revents)
+      if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0)
+        clients_.push_back({fresh, -1, false});
+  }
+}
+
+// Rank 0 last: its process may end when it hears, and the server with it.
+void Server::tell_all(const Frame &frame, int32_t but) {
+  for (bool first : {false, true})
+    for (const Client &client : clients_)
+      if (client.rank >= 0 && client.rank != but && (client.rank == 0) == first)
+        send_frame(client.socket, frame);
+}
+
+void Server::lost(const Client &client) {
+  if (client.rank < 0 || client.left || aborted_)
+    return;
+  aborted_ = true;
+  tell_all({FrameKind::abort, client.rank, 5, "", "its process ended without a word (killed, or out of memory?)"},
+           client.rank);
+}
+
+void Server::handle(Client &client, const Frame &frame) {
+  switch (frame.kind) {
+  case FrameKind::hello:
+    client.rank = frame.rank;
+    connected_.fetch_add(1);
+    if (frame.code != world_) {
+      aborted_ = true;
+      tell_all({FrameKind::abort, frame.rank, 2, "",
+                "expected a world of " + std::to_string(world_) + " as on rank 0, got " + std::to_string(frame.code)},
+               -1);
+    }
+    break;
+  case FrameKind::put: {
+    values_[frame.key] = frame.value;
+    auto [begin, end] = waiting_.equal_range(frame.key);
+    for (auto it = begin; it != end; ++it)
+      send_frame(it->second, {FrameKind::value, 0, 0, frame.key, frame.value});
+    waiting_.erase(begin, end);
+    break;
+  }
+  case FrameKind::get:
+    if (auto known = values_.find(frame.key); known != values_.end())
+      send_frame(client.socket, {FrameKind::value, 0, 0, frame.key, known->second});
+    else
+      waiting_.emplace(frame.key, client.socket);
+    break;
+  case FrameKind::abort:
+    if (!aborted_) // the first failure of the job wins
+      tell_all(frame, frame.rank);
+    aborted_ = true;
+    client.left = true;
+    break;
+  case FrameKind::leave:
+    client.left = true;
+    if (++left_ == world_)
+      tell_all({FrameKind::all_left, 0, 0, "", ""}, -1);
+    break;
+  default:
+    break;
+  }
+}
+
+} // namespace lf::rt::nccl

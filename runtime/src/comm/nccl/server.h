@@ -1,0 +1,50 @@
+// server.h - rank 0's store: values by key, and news that go to everybody.
+//
+// Idea: one thread, one poll loop, one connection a rank.
+#pragma once
+
+#include "comm/nccl/frame.h"
+
+#include <atomic>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace lf::rt::nccl {
+
+class Server {
+public:
+  /// Listens on a port of all addresses. Throws Failure 5 when it is taken.
+  Server(int32_t world, int port);
+  ~Server();
+  Server(const Server &) = delete;
+  Server &operator=(const Server &) = delete;
+
+  /// Ranks that are connected now, rank 0 among them.
+  int32_t connected() const { return connected_.load(); }
+
+private:
+  struct Client {
+    int socket = -1;
+    int32_t rank = -1;
+    bool left = false;
+  };
+  void serve();
+  void handle(Client &, const Frame &);
+  void lost(const Client &);
+  void tell_all(const Frame &, int32_t but);
+
+  int32_t world_;
+  int listening_ = -1;
+  std::atomic<bool> stop_{false};
+  std::atomic<int32_t> connected_{0};
+  bool aborted_ = false;
+  int32_t left_ = 0;
+  std::vector<Client> clients_;
+  std::map<std::string, std::string> values_;
+  std::multimap<std::string, int> waiting_; ///< sockets, by the key that they asked for
+  std::thread thread_;
+};
+
+} // namespace lf::rt::nccl

@@ -1,0 +1,120 @@
+// attention.cuh - what forward and backward of attention share: tiles, masks, and the loading of rows.
+//
+// Idea: a block of four warps owns 16 rows, four a warp; it meets tiles of 32 rows of the other side, one a lane. A
+// score belongs to one lane; sums over the tile pass from lane to lane by shuffles. Nothing is summed by two blocks, so
+// the order of every sum is fixed.
+#pragma once
+
+#include "kernels/cuda/launch.cuh"
+
+namespace lf::rt {
+
+constexpr int tile = warp_threads, warps = 4, rows_per_warp = 4, owned = warps * rows_per_warp;
+constexpr int most_dim = 256;
+
+struct AttentionShape {
+  int64_t s, t, b, g, r, d;
+  Real scale;
+  int64_t window;
+  __host__ __device__ int64_t query_stride() const { return b * g * r * d; }
+  __host__ __device__ int64_t key_stride() const { return b * g * d; }
+  __host__ __device__ int64_t heads() const { return b * g * r; }
+};
+
+struct Range {
+  int32_t lowest, highest;
+};
+
+/// Positions of rows [first, first + count), as far as there are any; count is at most 32. For whole warps.
+__device__ inline Range position_range(const int32_t *pos, int64_t first, int count, int64_t end) {
+  const int lane = threadIdx.x % warp_threads;
+  const bool mine = lane < count && first + lane < end;
+  return {warp_reduce(mine ? pos[first + lane] : INT32_MAX, Smaller()),
+          warp_reduce(mine ? pos[first + lane] : INT32_MIN, Larger())};
+}
+
+/// True when no query of one range sees a key of the other.
+__device__ inline bool all_hidden(Range q, Range k, int64_t window) {
+  return k.lowest > q.highest || (window > 0 && int64_t(q.lowest) - k.highest >= window);
+}
+
+__device__ inline bool visible(int32_t q, int32_t k, int64_t window) {
+  return k <= q && (window <= 0 || int64_t(q) - k < window);
+}
+
+/// to[i][e] = from[(first + i) * stride + e] for `count` rows of d, zero beyond `end`; rows of `to` are `pitch` apart.
+__device__ inline void load_rows(Real *to, int pitch, const Real *from, int64_t first, int count, int64_t end,
+                                 int64_t stride, int d) {
+  for (int i = threadIdx.x; i < count * d; i += warps * warp_threads) {
+    const int row = i / d, e = i % d;
+    to[row * pitch + e] = first + row < end ? from[(first + row) * stride + e] : Real(0);
+  }
+}
+
+/// dot[i] = sum over e of mine[i][e] other[lane][e], for the warp's rows.
+__device__ inline void dots(const Real *mine, const Real *other, int pitch, int d, Real (&dot)[rows_per_warp]) {
+  const Real *row = other + threadIdx.x % warp_threads * pitch;
+  for (int i = 0; i < rows_per_warp; ++i)
+    dot[i] = Real(0);
+  for (int e = 0; e < d; ++e) {
+    const Real x = row[e];
+    for (int i = 0; i < rows_per_warp; ++i)
+      dot[i] += mine[i * d + e] * x;
+  }
+}
+
+/// sum[i][k] += sum over lanes j of weight[i] of lane j times other[j][lane + 32 k].
+template <int parts>
+__device__ void weigh(const Real (&weight)[rows_per_warp], const Real *other, int pitch, int d,
+                      Real (&sum)[rows_per_warp][parts]) {
+  const int lane = threadIdx.x % warp_threads;
+  for (int j = 0; j < tile; ++j) {
+    Real w[rows_per_warp];
+    for (int i = 0; i < rows_per_warp; ++i)
+      w[i] = __shfl_sync(0xffffffffu, weight[i], j);
+    for (int k = 0; k < parts; ++k) {
+      const int e = lane + warp_threads * k;
+      const Real x = e < d ? other[j * pitch + e] : Real(0);
+      for (int i = 0; i < rows_per_warp; ++i)
+        sum[i][k] += w[i] * x;
+    }
+  }
+}
+
+/// to[(first + i) * stride + e] = sum[i][..] * factor[i] for the warp's rows below `end`.
+template <int parts>
+__device__ void store_rows(Real *to, int64_t first, int64_t end, int64_t stride, int d,
+                           const Real (&sum)[rows_per_warp][parts], const Real (&factor)[rows_per_warp]) {
+  const int lane = threadIdx.x % warp_threads;
+  for (int i = 0; i < rows_per_warp; ++i)
+    for (int k = 0; k < parts; ++k)
+      if (const int e = lane + warp_threads * k; first + i < end && e < d)
+        to[(first + i) * stride + e] = sum[i][k] * factor[i];
+}
+
+/// Calls body(integral constant parts) with 32 parts >= d.
+template <class Body> void with_parts(const char *what, int64_t d, Body &&body) {
+  if (d > most_dim)
+    throw Failure{2, std::string("\"") + what + "\": expected a head dim of at most " + std::to_string(most_dim) +
+                         " on cuda, got " + std::to_string(d)};
+  if (d <= 64)
+    body(std::integral_constant<int, 2>());
+  else if (d <= 128)
+    body(std::integral_constant<int, 4>());
+  else
+    body(std::integral_constant<int, 8>());
+}
+
+/// Launches `blocks` blocks with `reals` of shared memory, which may be more than a kernel has by default.
+template <class Kernel, class... Arguments>
+void launch_attention(lf_rank *c, const char *what, Kernel kernel, int64_t blocks, int64_t reals,
+                      Arguments... arguments) {
+  if (blocks <= 0)
+    return;
+  const size_t bytes = static_cast<size_t>(reals) * sizeof(Real);
+  LF_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  kernel<<<static_cast<unsigned>(blocks), warps * warp_threads, bytes, cuda(c).compute()>>>(arguments...);
+  LF_LAUNCHED(what);
+}
+
+} // namespace lf::rt

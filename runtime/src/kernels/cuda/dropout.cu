@@ -1,0 +1,54 @@
+// dropout.cu - dropout whose mask is a function of the element's place in the whole model and step.
+//
+// Idea: the keys and counters of kernels/cpu/dropout.cpp, so that every device and plan sees the same mask.
+#include "kernels/cpu/philox.h"
+#include "kernels/cuda/launch.cuh"
+
+using namespace lf::rt;
+
+namespace {
+
+PhiloxKey key_of_use(const lf_rank *c, int32_t site) {
+  const uint64_t step = static_cast<uint64_t>(c->step.step);
+  const PhiloxCounter use = {static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32),
+                             static_cast<uint32_t>(c->at.layer), static_cast<uint32_t>(site)};
+  const PhiloxCounter words = philox(use, {static_cast<uint32_t>(c->seed), static_cast<uint32_t>(c->seed >> 32)});
+  return {words[0], words[1]};
+}
+
+/// Samples of one micro-batch over all data-parallel ranks.
+int64_t whole_micro_batch(const lf_program &p) {
+  int64_t samples = p.micro_batch;
+  for (int32_t i = 0; i < p.num_axes; ++i)
+    if (p.dp >> i & 1u)
+      samples *= p.axes[i].size;
+  return samples;
+}
+
+} // namespace
+
+void lf_dropout(lf_rank *c, const char *what, const void *x, const int32_t *pos, void *y, int64_t s, int64_t b,
+                int64_t h, double p, int32_t site, int64_t b_offset, int64_t h_offset) {
+  if (!(p >= 0.0 && p < 1.0))
+    throw Failure{2, std::string("\"") + what + "\": expected a dropout probability in [0, 1), got " +
+                         std::to_string(p) + "; mend --hidden-dropout"};
+  const PhiloxKey key = key_of_use(c, site);
+  const uint32_t threshold = static_cast<uint32_t>(p * 4294967296.0);
+  const Real scale = static_cast<Real>(1.0 / (1.0 - p));
+  const int64_t first = std::max(0, c->at.micro_batch) * whole_micro_batch(*c->program) + b_offset;
+  const int64_t begin = h_offset / 4, quads = (h_offset + h + 3) / 4 - begin;
+  const Real *from = in(x);
+  Real *to = out(y);
+  for_each(c, what, s * b * quads, [=] __device__(int64_t i) {
+    const int64_t row = i / quads, quad = begin + i % quads;
+    const uint64_t sample = static_cast<uint64_t>(first + row % b);
+    const PhiloxCounter words = philox({static_cast<uint32_t>(quad), static_cast<uint32_t>(pos[row / b]),
+                                        static_cast<uint32_t>(sample), static_cast<uint32_t>(sample >> 32)},
+                                       key);
+    for (int64_t k = 0; k < 4; ++k) {
+      const int64_t channel = quad * 4 + k - h_offset;
+      if (channel >= 0 && channel < h)
+        to[row * h + channel] = words[k] < threshold ? Real(0) : from[row * h + channel] * scale;
+    }
+  });
+}
