@@ -14,7 +14,8 @@ def Lfrt_FuncOp : Lfrt_Op<"func", [Symbol, NoTerminator, SingleBlock, IsolatedFr
   let description = [{
     `kind` is "body" (a pass of one layer; called by actions) or "action" (run by a program). Block arguments are
     addresses, named by `names`. A body also gets its layer number, the places of its parameters, its `bundle` and a
-    `workspace`; an action its micro-batch, its bundle and the whole workspace arena. "input" and "output" are the boundary values.
+    `workspace`; an action its micro-batch, its bundle and the whole workspace arena. "input" and "output" are the
+    boundary values.
     lf-plan-memory sets `workspace` (bytes that the body needs) and `live` (bytes alive at its worst line).
     (C1) one name for each argument.
   }];
@@ -40,30 +41,33 @@ def Lfrt_ProgramOp : Lfrt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
 def Lfrt_RunOp : Lfrt_Op<"run", [HasParent<"ProgramOp">]> {
   let summary = "one row of a program's table of actions";
   let description = [{
-    `bundle` is the byte of the arena "saved" where the micro-batch's bundle begins. `live`: bytes of bundles and messages
-    alive at this line. (C1) the callee is an action.
+    `bundle` is the byte of the arena "saved" where the micro-batch's bundle begins. `live`: bytes of bundles and
+    messages alive at this line. (C1) the callee is an action.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$micro_batch, I64Attr:$bundle, OptionalAttr<Lfrt_SpotAttr>:$input,
-                       OptionalAttr<Lfrt_SpotAttr>:$output, I64Attr:$live);
-  let assemblyFormat = "$callee `micro_batch` $micro_batch `bundle` $bundle (`input` $input^)? (`output` $output^)? attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$micro_batch, I64Attr:$bundle,
+                       OptionalAttr<Lfrt_SpotAttr>:$input, OptionalAttr<Lfrt_SpotAttr>:$output, I64Attr:$live);
+  let assemblyFormat = "$callee `micro_batch` $micro_batch `bundle` $bundle (`input` $input^)? (`output` $output^)? "
+                       "attr-dict";
 }
 
 def Lfrt_CallOp : Lfrt_Op<"call", [AttrSizedOperandSegments, HasParent<"FuncOp">]> {
   let summary = "run a body for `count` layers from layer `first` on, last to first when `reverse`";
   let description = [{
     The bundle of the i-th layer is `bundle + i * stride` of the action's bundle, and begins with the layer's input.
-    Forward: the output goes to the beginning of the next layer's bundle; that of the last layer to `output`, when given.
-    Reverse: the cotangent of the last layer's output is `input`; cotangents between layers alternate between the two of
+    Forward: the output goes to the beginning of the next layer's bundle; that of the last layer to `output`, when
+    given. Reverse: the cotangent of the last layer's output is `input`; cotangents between layers alternate
+    between the two of
     `scratch`; that of the first layer's input goes to `output`. `places` are lfrt.place numbers, in the order of the
     body's parameters; `work` is the byte of the workspace arena where the body's workspace begins.
     (C1) the callee is a body; (C2) operands match its arguments.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$first, I64Attr:$count, UnitAttr:$reverse, I64Attr:$bundle, I64Attr:$stride,
-                       I64Attr:$work, DenseI64ArrayAttr:$places, Variadic<Lfrt_Buffer>:$integers, Optional<Lfrt_Buffer>:$input,
+  let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$first, I64Attr:$count, UnitAttr:$reverse, I64Attr:$bundle,
+                       I64Attr:$stride, I64Attr:$work, DenseI64ArrayAttr:$places, Variadic<Lfrt_Buffer>:$integers,
+                       Optional<Lfrt_Buffer>:$input,
                        Variadic<Lfrt_Buffer>:$scratch, Optional<Lfrt_Buffer>:$output);
   let assemblyFormat = [{
-    $callee `layers` $first `count` $count (`reverse` $reverse^)? `bundle` $bundle `stride` $stride `work` $work `places` $places
-    (`integers` `(` $integers^ `:` type($integers) `)`)? (`input` $input^ `:` type($input))?
+    $callee `layers` $first `count` $count (`reverse` $reverse^)? `bundle` $bundle `stride` $stride `work` $work
+    `places` $places    (`integers` `(` $integers^ `:` type($integers) `)`)? (`input` $input^ `:` type($input))?
     (`scratch` `(` $scratch^ `:` type($scratch) `)`)? (`output` $output^ `:` type($output))? attr-dict
   }];
   let hasVerifier = 1;

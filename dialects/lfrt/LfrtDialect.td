@@ -17,7 +17,8 @@ def Lfrt_Dialect : Dialect {
   let cppNamespace = "::mlir::lfrt";
   let summary = "buffers at fixed offsets, streams, launches, communicators: runtime.h as a dialect";
   let description = [{
-    Every op is one function (or one table) of `runtime/include/lf/runtime.h`. Values are addresses; what a kernel writes,
+    Every op is one function (or one table) of `runtime/include/lf/runtime.h`. Values are addresses; what a kernel
+    writes,
     it writes through its operands, in order.
 
     ```

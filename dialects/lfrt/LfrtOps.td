@@ -13,8 +13,9 @@ include "lfrt/LfrtCodeOps.td"
 def Lfrt_SlotOp : Lfrt_Op<"slot"> {
   let summary = "an address in the function's bundle or workspace";
   let description = [{
-    `lfrt.slot "norm" in "workspace" at 16384 : !lfrt.buffer<f32 x 4096>`. Arenas: "bundle", "workspace", and "output": inside
-    the function's output before that is written. Without `at` until lf-plan-memory. (C1) offsets are multiples of 64.
+    `lfrt.slot "norm" in "workspace" at 16384 : !lfrt.buffer<f32 x 4096>`. Arenas: "bundle", "workspace", and "output":
+    inside the function's output before that is written. Without `at` until lf-plan-memory. (C1) offsets are multiples
+    of 64.
   }];
   let arguments = (ins StrAttr:$name, StrAttr:$arena, OptionalAttr<I64Attr>:$offset);
   let results = (outs Lfrt_Buffer:$result);
@@ -42,7 +43,9 @@ def Lfrt_GradientsOp : Lfrt_Op<"gradients"> {
 }
 def Lfrt_ViewOp : Lfrt_Op<"view"> {
   let summary = "address of the part of a buffer that belongs to this rank";
-  let description = "The operand's address + lf_coordinate(axes) * scale elements. (C1) the group's parts fill the operand.";
+  let description = [{
+    The operand's address + lf_coordinate(axes) * scale elements. (C1) the group's parts fill the operand.
+  }];
   let arguments = (ins Lfrt_Buffer:$x, Lfrt_CoordinateAttr:$offset);
   let results = (outs Lfrt_Buffer:$result);
   let assemblyFormat = "$x `at` $offset attr-dict `:` type($x) `->` type($result)";
@@ -56,12 +59,15 @@ def Lfrt_ViewOp : Lfrt_Op<"view"> {
 def Lfrt_LaunchOp : Lfrt_Op<"launch", [AttrSizedOperandSegments]> {
   let summary = "lf_<kernel>";
   let description = [{
-    `lfrt.launch "rms_norm" "input_norm" ins(%x, %w : ...) outs(%n : ...) args [8192, 4096, 1.0e-05 : f64]`. Arguments in the order of
-    the C function: integers, doubles, activation names, arrays of doubles, and offsets that depend on the rank (#lfrt.coordinate).
+    `lfrt.launch "rms_norm" "input_norm" ins(%x, %w : ...) outs(%n : ...) args [8192, 4096, 1.0e-05 : f64]`. Arguments
+    in the order of the C function: integers, doubles, activation names, arrays of doubles, and offsets that depend on
+    the rank (#lfrt.coordinate).
     (C1) the kernel is one of runtime.h; (C2) as many inputs, outputs and arguments, of its kinds.
   }];
-  let arguments = (ins StrAttr:$kernel, StrAttr:$what, Variadic<Lfrt_Buffer>:$inputs, Variadic<Lfrt_Buffer>:$outputs, ArrayAttr:$args);
-  let assemblyFormat = "$kernel $what (`ins` `(` $inputs^ `:` type($inputs) `)`)? `outs` `(` $outputs `:` type($outputs) `)` `args` $args attr-dict";
+  let arguments = (ins StrAttr:$kernel, StrAttr:$what, Variadic<Lfrt_Buffer>:$inputs, Variadic<Lfrt_Buffer>:$outputs,
+                      ArrayAttr:$args);
+  let assemblyFormat = "$kernel $what (`ins` `(` $inputs^ `:` type($inputs) `)`)? "
+                       "`outs` `(` $outputs `:` type($outputs) `)` `args` $args attr-dict";
   let hasVerifier = 1;
 }
 def Lfrt_MaskOp : Lfrt_Op<"mask"> {
@@ -99,7 +105,9 @@ def Lfrt_WaitOp : Lfrt_Op<"wait"> {
 // On the stream of the communicator. (C1) the communicator is declared; (C2) the counts fit its size.
 class Lfrt_Collective<string mnemonic, dag extra = (ins)> : Lfrt_Op<mnemonic> {
   let summary = "lf_" # mnemonic;
-  let description = "Runs on the communicator's own stream: what it reads must have been waited for, and so must its result.";
+  let description = [{
+    Runs on the communicator's own stream: what it reads must have been waited for, and so must its result.
+  }];
   let arguments = !con((ins StrAttr:$what, Lfrt_Buffer:$x, Lfrt_Buffer:$y), extra, (ins StrAttr:$comm));
   let hasVerifier = 1;
 }
@@ -138,7 +146,8 @@ def Lfrt_LoadBatchOp : Lfrt_Op<"load_batch", [AttrSizedOperandSegments]> {
   let summary = "lf_load_batch";
   let description = "What is not given is not wanted.";
   let arguments = (ins Optional<Lfrt_Buffer>:$ids, Optional<Lfrt_Buffer>:$labels, Optional<Lfrt_Buffer>:$positions);
-  let assemblyFormat = "(`ids` $ids^ `:` type($ids))? (`labels` $labels^ `:` type($labels))? (`positions` $positions^ `:` type($positions))? attr-dict";
+  let assemblyFormat = "(`ids` $ids^ `:` type($ids))? (`labels` $labels^ `:` type($labels))? "
+                       "(`positions` $positions^ `:` type($positions))? attr-dict";
 }
 def Lfrt_FinishGradientsOp : Lfrt_Op<"finish_gradients"> {
   let summary = "lf_finish_gradients";

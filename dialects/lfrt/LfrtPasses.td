@@ -16,8 +16,8 @@ class Lfrt_Pass<string argument> : Pass<argument, "::mlir::ModuleOp"> {
 def LfVerifyLowerable : Lfrt_Pass<"lf-verify-lowerable"> {
   let summary = "prove that lf-lower-to-runtime can lower this module";
   let description = [{
-    Products are one GEMM each, integers are sliced along their outermost dim, parameters are stored whole along flat axes,
-    and every function has its twin. What is refused is refused here, at the op, with its cause.
+    Products are one GEMM each, integers are sliced along their outermost dim, parameters have no flat axes, and
+    every function has its twin. What is refused is refused here, at the op, with its cause.
   }];
 }
 
@@ -25,13 +25,13 @@ def LfLowerToRuntime : Lfrt_Pass<"lf-lower-to-runtime"> {
   let summary = "replace the functions and programs of lf by those of lfrt";
   let description = [{
     ```mlir
-    %n = lf.rms_norm %x, %g {eps = 1.0e-5} : ...        %n = lfrt.slot "input_norm" in "workspace" : !lfrt.buffer<f32 x 256>
-                                                  =>    lfrt.launch "rms_norm" "input_norm" ins(%x, %g : ...) outs(%n : ...) args [...]
-    %a = lf.all_gather %n dim 0 over ["tp"]             %e = lfrt.record "compute"
-                                                        lfrt.wait "tp" for %e
-                                                        lfrt.all_gather "input_norm" %n into %a comm "tp"
-                                                        %f = lfrt.record "tp"
-                                                        lfrt.wait "compute" for %f
+    %n = lf.rms_norm %x, %g {...} : ...            %n = lfrt.slot "input_norm" in "workspace" : <f32 x 256>
+                                             =>    lfrt.launch "rms_norm" "input_norm" ins(%x, %g) outs(%n) args [...]
+    %a = lf.all_gather %n dim 0 over ["tp"]        %e = lfrt.record "compute"
+                                                   lfrt.wait "tp" for %e
+                                                   lfrt.all_gather "input_norm" %n into %a comm "tp"
+                                                   %f = lfrt.record "tp"
+                                                   lfrt.wait "compute" for %f
     ```
     Saved values go to their place in the layer's bundle, a layer's output to the bundle of the layer that reads it, a
     product that is only accumulated straight into its gradient. Bundles and messages get their bytes here; the
@@ -42,7 +42,8 @@ def LfLowerToRuntime : Lfrt_Pass<"lf-lower-to-runtime"> {
 def LfPlanMemory : Lfrt_Pass<"lf-plan-memory"> {
   let summary = "give every workspace slot its offset";
   let description = [{
-    A slot is alive from the first op that touches it to the last (of a collective: to the wait for it). Slots are placed
+    A slot is alive from the first op that touches it to the last (of a collective: to the wait for it). Slots are
+    placed
     largest first into the gap that fits best; slots that are dead before the output is written lie inside the output.
     `workspace`, `planned` and `live` of lfrt.memory say what came out and what would be the least.
   }];

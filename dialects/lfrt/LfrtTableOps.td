@@ -20,7 +20,8 @@ def Lfrt_MeshOp : Lfrt_Op<"mesh"> {
 def Lfrt_ModelOp : Lfrt_Op<"model"> {
   let summary = "the sizes of lf_program";
   let description = "`dtype`, whole sequence, samples and micro-batches of a rank, vocabulary without padding, layers.";
-  let arguments = (ins TypeAttr:$dtype, I64Attr:$seq_length, I64Attr:$micro_batch, I64Attr:$micro_batches, I64Attr:$vocab, I64Attr:$layers);
+  let arguments = (ins TypeAttr:$dtype, I64Attr:$seq_length, I64Attr:$micro_batch, I64Attr:$micro_batches,
+                      I64Attr:$vocab, I64Attr:$layers);
   let assemblyFormat = "$dtype attr-dict";
 }
 
@@ -34,9 +35,13 @@ def Lfrt_CommOp : Lfrt_Op<"comm"> {
 
 def Lfrt_ParameterOp : Lfrt_Op<"parameter"> {
   let summary = "lf_param";
-  let description = "`split` has the axes of each dim. (C1) shape, valid and split have one entry for each of at most 6 dims.";
-  let arguments = (ins StrAttr:$owner, StrAttr:$name, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$valid, ArrayAttr:$split, I64Attr:$rows,
-                       UnitAttr:$transposed, StrAttr:$hf_name, I64Attr:$hf_col, I64Attr:$hf_cols, UnitAttr:$decay, StrAttr:$init, F64Attr:$std);
+  let description = [{
+    `split` has the axes of each dim. (C1) shape, valid and split have one entry for each of at most 6 dims.
+  }];
+  let arguments = (ins StrAttr:$owner, StrAttr:$name, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$valid,
+                       ArrayAttr:$split, I64Attr:$rows, UnitAttr:$transposed, StrAttr:$hf_name, I64Attr:$hf_col, I64Attr:$hf_cols,
+                       UnitAttr:$decay,
+                       StrAttr:$init, F64Attr:$std);
   let assemblyFormat = "$owner $name `shape` $shape attr-dict";
   let hasVerifier = 1;
 }
@@ -44,15 +49,19 @@ def Lfrt_ParameterOp : Lfrt_Op<"parameter"> {
 def Lfrt_PlaceOp : Lfrt_Op<"place"> {
   let summary = "lf_place";
   let description = "`param` is the number of the lfrt.parameter; offsets and strides are elements.";
-  let arguments = (ins I64Attr:$param, I64Attr:$pp, I64Attr:$first, I64Attr:$count, I64Attr:$offset, I64Attr:$stride, UnitAttr:$copy);
-  let assemblyFormat = "$param `pp` $pp `layers` $first `count` $count `at` $offset `stride` $stride (`copy` $copy^)? attr-dict";
+  let arguments = (ins I64Attr:$param, I64Attr:$pp, I64Attr:$first, I64Attr:$count, I64Attr:$offset, I64Attr:$stride,
+                      UnitAttr:$copy);
+  let assemblyFormat = "$param `pp` $pp `layers` $first `count` $count `at` $offset `stride` $stride (`copy` $copy^)? "
+                       "attr-dict";
 }
 
 def Lfrt_RegionOp : Lfrt_Op<"region"> {
   let summary = "lf_region";
   let description = "`comm` names the communicator over which the gradient is still partial.";
-  let arguments = (ins I64Attr:$pp, I64Attr:$offset, I64Attr:$count, OptionalAttr<StrAttr>:$comm, StrArrayAttr:$owned, UnitAttr:$decay, UnitAttr:$copy);
-  let assemblyFormat = "`pp` $pp `at` $offset `count` $count (`comm` $comm^)? `owned` $owned (`decay` $decay^)? (`copy` $copy^)? attr-dict";
+  let arguments = (ins I64Attr:$pp, I64Attr:$offset, I64Attr:$count, OptionalAttr<StrAttr>:$comm,
+                      StrArrayAttr:$owned, UnitAttr:$decay, UnitAttr:$copy);
+  let assemblyFormat = "`pp` $pp `at` $offset `count` $count (`comm` $comm^)? `owned` $owned (`decay` $decay^)? "
+                       "(`copy` $copy^)? attr-dict";
 }
 
 def Lfrt_MemoryOp : Lfrt_Op<"memory"> {
@@ -61,7 +70,8 @@ def Lfrt_MemoryOp : Lfrt_Op<"memory"> {
     `base` is what lies below the bodies' workspace (positions, messages, cotangents). lf-plan-memory adds `workspace`;
     `planned` = saved + workspace; and `live`, the bytes alive at the worst line: no plan can need less.
   }];
-  let arguments = (ins I64Attr:$pp, I64Attr:$parameters, I64Attr:$gradients, I64Attr:$optimizer, I64Attr:$saved, I64Attr:$base,
+  let arguments = (ins I64Attr:$pp, I64Attr:$parameters, I64Attr:$gradients, I64Attr:$optimizer, I64Attr:$saved,
+                      I64Attr:$base,
                        OptionalAttr<I64Attr>:$workspace, OptionalAttr<I64Attr>:$planned, OptionalAttr<I64Attr>:$live);
   let assemblyFormat = "`pp` $pp attr-dict";
 }

@@ -43,7 +43,8 @@ static int64_t place(std::vector<Lifetime> &buffers, const std::vector<size_t> &
 int64_t lf::planArena(std::vector<Lifetime> &buffers) {
   std::vector<size_t> time(buffers.size());
   std::iota(time.begin(), time.end(), size_t(0));
-  std::sort(time.begin(), time.end(), [&](size_t x, size_t y) { return std::pair(buffers[x].first, x) < std::pair(buffers[y].first, y); });
+  std::sort(time.begin(), time.end(),
+            [&](size_t x, size_t y) { return std::pair(buffers[x].first, x) < std::pair(buffers[y].first, y); });
   int64_t bytes = place(buffers, time, false, true);
   // Quadratic: not for programs of thousands of micro-batches, whose bundles are of few sizes anyway.
   if (buffers.size() > 2000)

@@ -10,22 +10,33 @@ namespace mlir::lfrt {
 
 void lowerBodies(Lowering &l, OpBuilder &b) {
   for (auto &[name, kind] : l.kinds) {
-    BodyLowering(l, kind, true, b).run();
-    BodyLowering(l, kind, false, b).run();
+    BodyLowering(l, kind, BodyLowering::forwardPass, b).run();
+    BodyLowering(l, kind, BodyLowering::backwardPass, b).run();
+    if (kind.weight)
+      BodyLowering(l, kind, BodyLowering::weightPass, b).run();
   }
 }
 
-BodyLowering::BodyLowering(Lowering &l, Kind &kind, bool forward, OpBuilder &b)
-    : l(l), kind(kind), forward(forward), from(forward ? kind.forward : kind.backward), body(forward ? kind.fwd : kind.bwd), b(b) {}
+BodyLowering::BodyLowering(Lowering &l, Kind &kind, Pass pass, OpBuilder &b)
+    : l(l), kind(kind), pass(pass), forward(pass == forwardPass), from(forward                ? kind.forward
+                                                                       : pass == backwardPass ? kind.backward
+                                                                                              : kind.weight),
+      body(forward                ? kind.fwd
+           : pass == backwardPass ? kind.bwd
+                                  : kind.wgt),
+      b(b), aliases(aliasesOf(l.groups, from)) {}
 
-static StringAttr inputOf(func::FuncOp function, unsigned argument) { return function.getArgAttrOfType<StringAttr>(argument, "lf.input"); }
+static StringAttr inputOf(func::FuncOp function, unsigned argument) {
+  return function.getArgAttrOfType<StringAttr>(argument, "lf.input");
+}
 
 void BodyLowering::run() {
   MLIRContext *context = l.module.getContext();
   body.parameters = parametersOf(from);
   BufferType boundary = BufferType::get(context, l.real, l.hidden);
   std::vector<std::pair<std::string, Type>> arguments;
-  bool hasInput = forward ? !kind.isEmbed : !kind.isHead, hasOutput = forward ? !kind.isHead : !kind.isEmbed;
+  bool hasInput = forward ? !kind.isEmbed : pass == backwardPass && !kind.isHead;
+  bool hasOutput = forward ? !kind.isHead : pass == backwardPass && !kind.isEmbed;
   if (hasInput)
     arguments.emplace_back("input", boundary);
   for (BlockArgument argument : from.getArguments())
@@ -40,8 +51,11 @@ void BodyLowering::run() {
   SmallVector<Attribute> argumentNames;
   for (auto &[name, type] : arguments)
     argumentNames.push_back(b.getStringAttr(name));
-  std::string title = kind.name + (forward ? ", forward" : ", backward");
-  body.func = FuncOp::create(b, from.getLoc(), b.getStringAttr(kind.name + (forward ? ".fwd" : ".bwd")), b.getStringAttr("body"),
+  std::string title = kind.name + (forward              ? ", forward"
+                                   : pass == weightPass ? ", gradients of weights"
+                                   : kind.weight        ? ", gradient of the input"
+                                                        : ", backward");
+  body.func = FuncOp::create(b, from.getLoc(), b.getStringAttr(from.getSymName()), b.getStringAttr("body"),
                              b.getStringAttr(title), b.getArrayAttr(argumentNames), IntegerAttr(), IntegerAttr());
   Block *block = &body.func.getBody().emplaceBlock();
   for (auto &[name, type] : arguments)
@@ -49,23 +63,27 @@ void BodyLowering::run() {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(block);
 
-  int64_t cotangents = forward ? 0 : from->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
-  int64_t saved = 0;
+  int64_t cotangents = pass != backwardPass ? 0 : from->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
+  int64_t saved = 0, crossed = 0;
   std::vector<std::pair<BlockArgument, SavedValue *>> late;
   for (BlockArgument argument : from.getArguments()) {
     if (StringAttr input = inputOf(from, argument.getArgNumber()))
       buffers[argument] = body.func.getArgument(input.getValue());
     else if (forward || argument.getArgNumber() < cotangents)
       buffers[argument] = body.func.getArgument("input");
-    else
+    else if (pass == backwardPass)
       late.emplace_back(argument, &kind.saved[saved++]);
+    else if (auto number = from.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "lf.saved"))
+      late.emplace_back(argument, &kind.saved[number.getInt()]);
+    else
+      late.emplace_back(argument, &kind.crossing[crossed++]);
   }
   // After the integers, of which saved parts are cut again.
   for (auto [argument, value] : late)
     if (!argument.use_empty())
       buffers[argument] = savedBuffer(*value, argument.getType());
-  findAliases();
   findDestinations();
+  keepCotangent();
   for (Operation &op : from.front().without_terminator())
     lower(&op);
   finish();
@@ -106,35 +124,67 @@ bool BodyLowering::usedOnce(Value v) const {
   return it == aliases.end() || usedOnce(it->second);
 }
 
-Value BodyLowering::root(Value v) const {
+Value BodyLowering::root(Value v) const { return rootOf(aliases, v); }
+
+Value rootOf(const llvm::DenseMap<Value, Value> &aliases, Value v) {
   for (auto it = aliases.find(v); it != aliases.end(); it = aliases.find(v))
     v = it->second;
   return v;
 }
 
-void BodyLowering::findAliases() {
+/// Whether the weight pass of this backward reads the saved value that argument `v` is.
+static bool readLater(func::FuncOp backward, Value v) {
+  auto argument = dyn_cast<BlockArgument>(v);
+  auto weight =
+      backward->getParentOfType<ModuleOp>().lookupSymbol<func::FuncOp>((lf::ownerOf(backward) + ".wgrad").str());
+  if (!argument || !weight || weight == backward)
+    return false;
+  int64_t firstSaved = backward.getNumArguments();
+  while (firstSaved > 0 && !backward.getArgAttr(firstSaved - 1, "lf.input") &&
+         firstSaved > backward->getAttrOfType<IntegerAttr>("lf.cotangents").getInt())
+    --firstSaved;
+  for (unsigned i = 0; i < weight.getNumArguments(); ++i)
+    if (auto number = weight.getArgAttrOfType<IntegerAttr>(i, "lf.saved");
+        number && number.getInt() + firstSaved == argument.getArgNumber())
+      return true;
+  return false;
+}
+
+llvm::DenseMap<Value, Value> aliasesOf(const Groups &groups, func::FuncOp from) {
+  llvm::DenseMap<Value, Value> aliases;
+  // Through the aliases above it, all of which are known: ops are in order.
+  auto usedOnce = [&](Value v) {
+    for (;; v = aliases.lookup(v)) {
+      if (!v.hasOneUse())
+        return false;
+      if (!aliases.count(v))
+        return true;
+    }
+  };
   for (Operation &op : from.front()) {
-    if (isIdentity(l.groups, &op)) {
+    if (isIdentity(groups, &op)) {
       aliases[op.getResult(0)] = op.getOperand(0);
     } else if (auto reduce = dyn_cast<lf::AllReduceOp>(op)) {
-      Value x = root(reduce.getX());
+      Value x = rootOf(aliases, reduce.getX());
       if (usedOnce(reduce.getX()) && x.getDefiningOp() && !isa<lf::ParamOp>(x.getDefiningOp()))
         aliases[reduce.getResult()] = reduce.getX();
     } else if (auto grad = dyn_cast<lf::CrossEntropyGradOp>(op)) {
       // The logits are the largest value of all, and nothing reads them afterwards.
-      if (usedOnce(grad.getLogits()))
+      if (usedOnce(grad.getLogits()) && !readLater(from, rootOf(aliases, grad.getLogits())))
         aliases[grad.getResult()] = grad.getLogits();
     }
   }
+  return aliases;
 }
 
 void BodyLowering::findDestinations() {
   Operation *end = from.front().getTerminator();
-  int64_t outputs = forward ? from->getAttrOfType<IntegerAttr>("lf.outputs").getInt() : end->getNumOperands();
-  if (forward)
-    for (auto [v, saved] : llvm::zip(end->getOperands().drop_front(outputs), kind.saved))
-      if (Value r = root(v); saved.from == SavedValue::inBundle && !isa<BlockArgument>(r))
-        inBundle[r] = saved.offset;
+  int64_t crossing = pass == backwardPass ? kind.crossing.size() : 0;
+  int64_t outputs =
+      forward ? from->getAttrOfType<IntegerAttr>("lf.outputs").getInt() : end->getNumOperands() - crossing;
+  for (auto [v, saved] : llvm::zip(end->getOperands().drop_front(outputs), forward ? kind.saved : kind.crossing))
+    if (Value r = root(v); saved.from == SavedValue::inBundle && !isa<BlockArgument>(r))
+      inBundle[r] = saved.offset;
   if (body.func.getArgument("output") && end->getNumOperands() > 0) {
     Value r = root(end->getOperand(0));
     if (!isa<BlockArgument>(r) && !inBundle.count(r) && !isa<lf::ParamOp>(r.getDefiningOp()))
@@ -142,9 +192,27 @@ void BodyLowering::findDestinations() {
   }
 }
 
+/// A cotangent that the weight pass reads too is gone by then from where it lies.
+void BodyLowering::keepCotangent() {
+  if (pass != backwardPass || kind.crossing.empty())
+    return;
+  Operation *end = from.front().getTerminator();
+  int64_t cotangents = from->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
+  for (auto [v, place] : llvm::zip(end->getOperands().take_back(kind.crossing.size()), kind.crossing)) {
+    auto argument = dyn_cast<BlockArgument>(root(v));
+    if (!argument || argument.getArgNumber() >= cotangents)
+      continue;
+    kind.names[place.offset] = "dy";
+    Value kept = slot("bundle", unique("dy"), bufferFor(argument.getType()), place.offset);
+    LaunchOp::create(b, from.getLoc(), "copy", "dy", ValueRange(get(argument)), ValueRange(kept),
+                     b.getArrayAttr({i(tensorOf(argument).getNumElements())}));
+  }
+}
+
 void BodyLowering::finish() {
   Operation *end = from.front().getTerminator();
-  if (Value out = body.func.getArgument("output"); out && end->getNumOperands() > 0 && root(end->getOperand(0)) != output)
+  if (Value out = body.func.getArgument("output");
+      out && end->getNumOperands() > 0 && root(end->getOperand(0)) != output)
     launch(end, "copy", {get(end->getOperand(0))}, {out}, {i(l.hidden)});
   if (forward && kind.isHead) {
     ::lf::Axes counted = l.groups.mesh.getStrategy("pp");
@@ -154,7 +222,8 @@ void BodyLowering::finish() {
     for (const std::string &axis : l.groups.trim(lf::axesOf(l.groups.mesh.getAxes())))
       if (!llvm::is_contained(counted, axis))
         repeated.push_back(axis);
-    AddLossOp::create(b, from.getLoc(), get(end->getOperand(0)), get(end->getOperand(1)), lf::axesAttr(b.getContext(), repeated));
+    AddLossOp::create(b, from.getLoc(), get(end->getOperand(0)), get(end->getOperand(1)),
+                      lf::axesAttr(b.getContext(), repeated));
   }
 }
 
@@ -164,7 +233,8 @@ std::string BodyLowering::unique(std::string name) {
 }
 
 Value BodyLowering::slot(StringRef arena, const std::string &name, BufferType type, std::optional<int64_t> offset) {
-  return SlotOp::create(b, from.getLoc(), type, b.getStringAttr(name), b.getStringAttr(arena), offset ? b.getI64IntegerAttr(*offset) : IntegerAttr());
+  return SlotOp::create(b, from.getLoc(), type, b.getStringAttr(name), b.getStringAttr(arena),
+                        offset ? b.getI64IntegerAttr(*offset) : IntegerAttr());
 }
 
 Value BodyLowering::parameter(StringRef owner, StringRef name, Type type, bool gradient) {

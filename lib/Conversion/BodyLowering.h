@@ -11,19 +11,20 @@ namespace mlir::lfrt {
 
 class BodyLowering {
 public:
-  BodyLowering(Lowering &l, Kind &kind, bool forward, OpBuilder &b);
+  enum Pass { forwardPass, backwardPass, weightPass };
+  BodyLowering(Lowering &l, Kind &kind, Pass pass, OpBuilder &b);
   void run();
 
 private:
   // Bodies.cpp: values
-  void findAliases();
   void findDestinations();
+  void keepCotangent();
   void finish();
   void dropUnusedIntegers();
   bool usedOnce(Value v) const; ///< through the aliases below it
   Value root(Value v) const;
-  Value get(Value v);           ///< where v lies; it has been computed
-  Value result(Value v);        ///< where v is to be written
+  Value get(Value v);    ///< where v lies; it has been computed
+  Value result(Value v); ///< where v is to be written
   Value savedBuffer(const SavedValue &, Type);
   Value slot(StringRef arena, const std::string &name, BufferType, std::optional<int64_t> offset = {});
   Value parameter(StringRef owner, StringRef name, Type, bool gradient);
@@ -37,7 +38,8 @@ private:
   void lowerAccumulate(lf::AccumulateOp op);
   /// Inputs are the op's operands (or `inputs`), outputs its results.
   void launch(Operation *op, StringRef kernel, ArrayRef<Attribute> args);
-  void launch(Operation *op, StringRef kernel, ArrayRef<Value> inputs, ArrayRef<Value> outputs, ArrayRef<Attribute> args);
+  void launch(Operation *op, StringRef kernel, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+              ArrayRef<Attribute> args);
   Attribute i(int64_t value) const { return IntegerAttr::get(IntegerType::get(l.module.getContext(), 64), value); }
   Attribute shard(Operation *op, char factor, int64_t scale) const; ///< offset of this rank along a factor
 
@@ -54,6 +56,7 @@ private:
 
   Lowering &l;
   Kind &kind;
+  Pass pass;
   bool forward;
   func::FuncOp from;
   Body &body;

@@ -9,7 +9,9 @@
 
 namespace mlir::lfrt {
 
-static int64_t product(ArrayRef<int64_t> sizes) { return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>()); }
+static int64_t product(ArrayRef<int64_t> sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
+}
 static int64_t before(Value v, int64_t dim) { return product(tensorOf(v).getShape().take_front(dim)); }
 static int64_t below(Value v, int64_t dim) { return product(tensorOf(v).getShape().drop_front(dim)); }
 static BufferType buffer(Value v) { return bufferFor(v.getType()); }
@@ -46,7 +48,8 @@ void BodyLowering::scatter(lf::ReduceScatterOp op) {
   std::string comm = l.groups.comm(l.groups.trim(lf::axesOf(op.getAxes())));
   Value x = transpose(op, get(op.getX()), {}, outer, n, below(op.getResult(), op.getDim()));
   Value y = result(op.getResult());
-  onStream(op.getLoc(), comm, [&] { ReduceScatterOp::create(b, op.getLoc(), label(op), x, y, op.getReduction(), comm); });
+  onStream(op.getLoc(), comm,
+           [&] { ReduceScatterOp::create(b, op.getLoc(), label(op), x, y, op.getReduction(), comm); });
 }
 
 void BodyLowering::exchange(lf::AllToAllOp op) {
@@ -84,7 +87,9 @@ void BodyLowering::part(lf::SliceOp op) {
     return;
   }
   ::lf::Axes axes = lf::axesOf(op.getAxes());
-  launch(op, "slice", {i(before(op.getX(), op.getDim())), i(l.groups.size(axes)), i(below(op.getResult(), op.getDim())), l.groups.coordinate(axes, 1)});
+  launch(op, "slice",
+         {i(before(op.getX(), op.getDim())), i(l.groups.size(axes)), i(below(op.getResult(), op.getDim())),
+          l.groups.coordinate(axes, 1)});
 }
 
 bool BodyLowering::lowerCollective(Operation *op) {

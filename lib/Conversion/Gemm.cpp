@@ -10,6 +10,13 @@ using namespace lf;
 
 static bool has(const std::string &letters, char c) { return letters.find(c) != std::string::npos; }
 
+static std::string refusal(char factor, const char *cause) {
+  std::string text = "factor \"";
+  text += factor;
+  text += "\" ";
+  return text += cause;
+}
+
 std::optional<Gemm> lf::asGemm(std::string_view spec, const std::vector<int64_t> &lhs, const std::vector<int64_t> &rhs,
                                std::string &why) {
   size_t comma = spec.find(','), arrow = spec.find("->");
@@ -24,11 +31,11 @@ std::optional<Gemm> lf::asGemm(std::string_view spec, const std::vector<int64_t>
   for (const std::string &letters : {l, r})
     for (char f : letters) {
       if (has(l, f) && has(r, f) && has(c, f)) {
-        why = std::string("factor \"") + f + "\" is in both operands and the result (a batched product)";
+        why = refusal(f, "is in both operands and the result (a batched product)");
         return std::nullopt;
       }
       if (has(l, f) + has(r, f) + has(c, f) == 1) {
-        why = std::string("factor \"") + f + "\" is in one operand alone (a sum)";
+        why = refusal(f, "is in one operand alone (a sum)");
         return std::nullopt;
       }
     }

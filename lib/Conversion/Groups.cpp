@@ -32,17 +32,22 @@ std::string Groups::comm(const ::lf::Axes &axes) {
       return name;
   // A strategy's own name where the set is made of whole strategies: "tp", "dp+cp"; else the atomic axes.
   std::string name;
+  auto add = [&](StringRef part) {
+    if (!name.empty())
+      name += '+';
+    name += part;
+  };
   ::lf::Axes rest = axes;
   lf::MeshOp op = mesh;
   for (StringRef strategy : {"pp", "dp", "cp", "tp"}) {
     ::lf::Axes parts = trim(op.getStrategy(strategy));
     if (parts.empty() || !llvm::all_of(parts, [&](const std::string &axis) { return llvm::is_contained(rest, axis); }))
       continue;
-    name += (name.empty() ? "" : "+") + strategy.str();
+    add(strategy);
     std::erase_if(rest, [&](const std::string &axis) { return llvm::is_contained(parts, axis); });
   }
   for (const std::string &axis : rest)
-    name += (name.empty() ? "" : "+") + axis;
+    add(axis);
   comms.emplace_back(name, axes);
   return name;
 }

@@ -12,7 +12,8 @@ namespace mlir::lfrt {
 static int64_t count(Value v) { return tensorOf(v).getNumElements(); }
 static int64_t dim(Value v, int64_t n) { return tensorOf(v).getDimSize(n < 0 ? n + tensorOf(v).getRank() : n); }
 
-void BodyLowering::launch(Operation *op, StringRef kernel, ArrayRef<Value> inputs, ArrayRef<Value> outputs, ArrayRef<Attribute> args) {
+void BodyLowering::launch(Operation *op, StringRef kernel, ArrayRef<Value> inputs, ArrayRef<Value> outputs,
+                          ArrayRef<Attribute> args) {
   std::string what = isa<func::ReturnOp>(op) ? "output" : label(op);
   LaunchOp::create(b, op->getLoc(), kernel, what, inputs, outputs, b.getArrayAttr(args));
 }
@@ -35,7 +36,8 @@ Attribute BodyLowering::shard(Operation *op, char factor, int64_t scale) const {
 
 void BodyLowering::lowerMatmul(lf::MatmulOp op) {
   std::string why;
-  auto gemm = *::lf::asGemm(op.getSpec(), tensorOf(op.getLhs()).getShape().vec(), tensorOf(op.getRhs()).getShape().vec(), why);
+  auto gemm =
+      *::lf::asGemm(op.getSpec(), tensorOf(op.getLhs()).getShape().vec(), tensorOf(op.getRhs()).getShape().vec(), why);
   Value lhs = get(op.getLhs()), rhs = get(op.getRhs()), out;
   lf::AccumulateOp into;
   if (usedOnce(op.getResult()))
@@ -46,7 +48,8 @@ void BodyLowering::lowerMatmul(lf::MatmulOp op) {
     out = result(op.getResult());
   if (gemm.swapped)
     std::swap(lhs, rhs);
-  launch(op, "matmul", {lhs, rhs}, {out}, {i(gemm.m), i(gemm.n), i(gemm.k), i(gemm.transA), i(gemm.transB), i(into ? 1 : 0)});
+  launch(op, "matmul", {lhs, rhs}, {out},
+         {i(gemm.m), i(gemm.n), i(gemm.k), i(gemm.transA), i(gemm.transB), i(into ? 1 : 0)});
 }
 
 void BodyLowering::lowerAccumulate(lf::AccumulateOp op) {
@@ -66,8 +69,9 @@ void BodyLowering::lower(Operation *op) {
     launch(op, kernel, {rowsOf(x, dim(x, -1)), i(dim(x, -1)), b.getF64FloatAttr(eps.convertToDouble())});
   };
   auto attention = [&](StringRef kernel, Value q, Value k, APFloat scale, int64_t window) {
-    launch(op, kernel, {i(dim(q, 0)), i(dim(k, 0)), i(dim(q, 1)), i(dim(q, 2)), i(dim(q, 3)), i(dim(q, 4)),
-                        b.getF64FloatAttr(scale.convertToDouble()), i(window)});
+    launch(op, kernel,
+           {i(dim(q, 0)), i(dim(k, 0)), i(dim(q, 1)), i(dim(q, 2)), i(dim(q, 3)), i(dim(q, 4)),
+            b.getF64FloatAttr(scale.convertToDouble()), i(window)});
   };
   auto logits = [&](StringRef kernel, Value x, std::optional<int64_t> valid) {
     SmallVector<Attribute> args = {rowsOf(x, dim(x, -1)), i(dim(x, -1)), shard(op, 'v', dim(x, -1))};
@@ -76,12 +80,18 @@ void BodyLowering::lower(Operation *op) {
     launch(op, kernel, args);
   };
   TypeSwitch<Operation *>(op)
-      .Case([&](lf::ParamOp o) { buffers[o.getResult()] = parameter(o.getOwner().value_or(kind.name), o.getName(), o.getType(), false); })
+      .Case([&](lf::ParamOp o) {
+        buffers[o.getResult()] = parameter(o.getOwner().value_or(kind.name), o.getName(), o.getType(), false);
+      })
       .Case([&](lf::AccumulateOp o) { lowerAccumulate(o); })
       .Case([&](lf::MatmulOp o) { lowerMatmul(o); })
       .Case([&](lf::SumOp o) { launch(op, "sum", {i(count(o.getResult()))}); })
-      .Case([&](lf::BiasAddOp o) { launch(op, "bias_add", {rowsOf(o.getX(), count(o.getBias())), i(count(o.getBias()))}); })
-      .Case([&](lf::BiasGradOp o) { launch(op, "bias_grad", {rowsOf(o.getDy(), count(o.getResult())), i(count(o.getResult()))}); })
+      .Case([&](lf::BiasAddOp o) {
+        launch(op, "bias_add", {rowsOf(o.getX(), count(o.getBias())), i(count(o.getBias()))});
+      })
+      .Case([&](lf::BiasGradOp o) {
+        launch(op, "bias_grad", {rowsOf(o.getDy(), count(o.getResult())), i(count(o.getResult()))});
+      })
       .Case([&](lf::RmsNormOp o) { norm("rms_norm", o.getX(), o.getEps()); })
       .Case([&](lf::RmsNormGradOp o) { norm("rms_norm_grad", o.getX(), o.getEps()); })
       .Case([&](lf::LayerNormOp o) { norm("layer_norm", o.getX(), o.getEps()); })
@@ -89,19 +99,30 @@ void BodyLowering::lower(Operation *op) {
       .Case([&](lf::RopeOp o) {
         Value x = o.getX();
         int64_t s = dim(x, 0), n = dim(x, 1), d = dim(x, -1);
-        launch(op, "rope", {i(s), i(n), i(count(x) / (s * n * d)), i(d), o.getInvFreqAttr(), b.getF64FloatAttr(o.getScale().convertToDouble()),
-                            i(o.getInverse() ? 1 : 0)});
+        launch(op, "rope",
+               {i(s), i(n), i(count(x) / (s * n * d)), i(d), o.getInvFreqAttr(),
+                b.getF64FloatAttr(o.getScale().convertToDouble()), i(o.getInverse() ? 1 : 0)});
       })
       .Case([&](lf::AttentionOp o) { attention("attention", o.getQ(), o.getK(), o.getScale(), o.getWindow()); })
-      .Case([&](lf::AttentionGradOp o) { attention("attention_grad", o.getQ(), o.getK(), o.getScale(), o.getWindow()); })
-      .Case([&](lf::ActivationOp o) { launch(op, "activation", {i(count(o.getX())), o.getKindAttr()}); })
-      .Case([&](lf::ActivationGradOp o) { launch(op, "activation_grad", {i(count(o.getX())), o.getKindAttr()}); })
-      .Case([&](lf::GluOp o) { launch(op, "glu", {i(count(o.getGate())), o.getKindAttr()}); })
-      .Case([&](lf::GluGradOp o) { launch(op, "glu_grad", {i(count(o.getGate())), o.getKindAttr()}); })
+      .Case(
+          [&](lf::AttentionGradOp o) { attention("attention_grad", o.getQ(), o.getK(), o.getScale(), o.getWindow()); })
+      .Case([&](lf::ActivationOp o) {
+        launch(op, "activation", {i(count(o.getX())), o.getKindAttr()});
+      })
+      .Case([&](lf::ActivationGradOp o) {
+        launch(op, "activation_grad", {i(count(o.getX())), o.getKindAttr()});
+      })
+      .Case([&](lf::GluOp o) {
+        launch(op, "glu", {i(count(o.getGate())), o.getKindAttr()});
+      })
+      .Case([&](lf::GluGradOp o) {
+        launch(op, "glu_grad", {i(count(o.getGate())), o.getKindAttr()});
+      })
       .Case([&](lf::DropoutOp o) {
         Value x = o.getX();
-        launch(op, "dropout", {i(dim(x, 0)), i(dim(x, 1)), i(dim(x, 2)), b.getF64FloatAttr(o.getP().convertToDouble()), i(o.getSite()),
-                               shard(op, 'b', dim(x, 1)), shard(op, 'h', dim(x, 2))});
+        launch(op, "dropout",
+               {i(dim(x, 0)), i(dim(x, 1)), i(dim(x, 2)), b.getF64FloatAttr(o.getP().convertToDouble()), i(o.getSite()),
+                shard(op, 'b', dim(x, 1)), shard(op, 'h', dim(x, 2))});
       })
       .Case([&](lf::EmbeddingOp o) {
         Value t = o.getTable();
@@ -127,7 +148,9 @@ void BodyLowering::lower(Operation *op) {
       .Case([&](lf::SumAllOp o) { launch(op, "sum_all", {i(count(o.getX()))}); })
       .Case([&](lf::CountOp o) { launch(op, "count", {i(count(o.getLabels()))}); })
       .Case([&](lf::BroadcastOp o) { launch(op, "broadcast", {i(count(o.getResult()))}); })
-      .Case([&](lf::FillOp o) { launch(op, "fill", {b.getF64FloatAttr(o.getValue().convertToDouble()), i(count(o.getResult()))}); })
+      .Case([&](lf::FillOp o) {
+        launch(op, "fill", {b.getF64FloatAttr(o.getValue().convertToDouble()), i(count(o.getResult()))});
+      })
       .Default([](Operation *) { llvm_unreachable("lf-verify-lowerable refuses other ops"); });
 }
 

@@ -51,9 +51,9 @@ public:
 /// How a backward finds one saved value of its forward.
 struct SavedValue {
   enum { inBundle, parameter, integer } from = inBundle;
-  int64_t offset = 0;         ///< inBundle: byte of the layer's bundle
-  Name name;                  ///< parameter
-  std::string input;          ///< integer: "ids", "labels", "positions"
+  int64_t offset = 0;              ///< inBundle: byte of the layer's bundle
+  Name name;                       ///< parameter
+  std::string input;               ///< integer: "ids", "labels", "positions"
   std::vector<lf::SliceOp> slices; ///< integer: how the part was cut, first cut first
 };
 
@@ -70,10 +70,19 @@ struct Kind {
   std::string name;
   bool isEmbed = false, isHead = false;
   func::FuncOp forward, backward; ///< of lf
-  Body fwd, bwd;
-  std::vector<SavedValue> saved;  ///< one for each saved result
+  func::FuncOp weight;            ///< of lf; null unless lf-split-backward made it
+  Body fwd, bwd, wgt;
+  std::vector<SavedValue> saved;    ///< one for each saved result
+  std::vector<SavedValue> crossing; ///< one for each value that the backward hands to the weight pass
+  /// The functions that there are.
+  SmallVector<func::FuncOp, 3> functions() const {
+    SmallVector<func::FuncOp, 3> list = {forward, backward};
+    if (weight)
+      list.push_back(weight);
+    return list;
+  }
   std::map<int64_t, std::string> names; ///< of the values in the bundle, by byte
-  int64_t bundle = 0;             ///< bytes, aligned
+  int64_t bundle = 0;                   ///< bytes, aligned
 };
 
 //===----------------------------------------------------------------------===//
@@ -91,10 +100,17 @@ struct Stage {
   lf::StageOp op;
   int64_t index, pp;
   std::vector<Run> runs;
-  int64_t ids = -1, labels = -1;  ///< bytes of the stage's bundle
-  int64_t input = 0;              ///< where the stage's input lies in it
-  int64_t bundle = 0;             ///< bytes
+  int64_t ids = -1, labels = -1; ///< bytes of the stage's bundle
+  int64_t input = 0;             ///< where the stage's input lies in it
+  int64_t bundle = 0;            ///< bytes
   std::string name() const { return lf::StageOp(op).getSymName().str(); }
+  /// Cotangents that a backward writes: one for each layer, and the head's.
+  int64_t steps() const {
+    int64_t n = 0;
+    for (const Run &run : runs)
+      n += run.kind->isEmbed ? 0 : run.count;
+    return n;
+  }
   bool first() const { return lf::StageOp(op).getEmbed(); }
   bool last() const { return lf::StageOp(op).getHead(); }
 };
@@ -109,7 +125,7 @@ struct Region {
   int64_t pp, offset, count;
   ::lf::Axes partial, owned;
   bool decay, copy;
-  std::string tied; ///< the parameter that lives on two pipeline ranks, alone in its region; or empty
+  std::string tied;  ///< the parameter that lives on two pipeline ranks, alone in its region; or empty
   int64_t peer = -1; ///< its other pipeline rank
 };
 
@@ -125,10 +141,10 @@ struct Lowering {
   std::vector<Region> regions;
   std::vector<int64_t> elements; ///< of the parameter arena, for each pipeline rank
   Type real;
-  int64_t hidden = 0;    ///< elements of the boundary value
-  int64_t sequence = 0;  ///< whole
+  int64_t hidden = 0;   ///< elements of the boundary value
+  int64_t sequence = 0; ///< whole
   int64_t batch = 0;
-  int64_t numRanks = 1;  ///< pipeline ranks
+  int64_t numRanks = 1; ///< pipeline ranks
   bool usesPositions = false;
 
   int64_t realBytes() const { return real.getIntOrFloatBitWidth() / 8; }
@@ -154,6 +170,11 @@ void lowerBodies(Lowering &, OpBuilder &);
 std::vector<std::pair<int64_t, int64_t>> lowerPrograms(Lowering &, OpBuilder &);
 /// lfrt.mesh, model, comm, parameter, place, region, memory, at the beginning of the module.
 void writeTables(Lowering &, OpBuilder &, const std::vector<std::pair<int64_t, int64_t>> &memory);
+
+/// Values of a function that lie where another value lies: identities, and what is computed in place.
+llvm::DenseMap<Value, Value> aliasesOf(const Groups &, func::FuncOp);
+/// Where v lies: the first of its chain of aliases.
+Value rootOf(const llvm::DenseMap<Value, Value> &aliases, Value v);
 
 /// Follows a value back through collectives over one rank, which move nothing.
 Value throughIdentities(const Groups &, Value);

@@ -89,7 +89,7 @@ void placeParameters(Lowering &l) {
     }
   for (Stage &stage : l.stages)
     for (Run &run : stage.runs)
-      for (func::FuncOp function : {run.kind->forward, run.kind->backward})
+      for (func::FuncOp function : run.kind->functions())
         for (const Name &name : parametersOf(function)) {
           int64_t i = l.parameterIndex(name);
           if (llvm::is_contained(owners[i], stage.pp))
@@ -111,7 +111,8 @@ void placeParameters(Lowering &l) {
       lf::DeclareOp declare = l.parameters[i];
       llvm::SmallSetVector<int64_t, 2> ranks(owners[i].begin(), owners[i].end());
       bool tied = block.first < 0 && ranks.size() > 1;
-      return Key{tied ? i : -1, block.copy, partialOf(l, declare), axesOfDims(l, declare.getLayout()), declare.getDecay()};
+      return Key{tied ? i : -1, block.copy, partialOf(l, declare), axesOfDims(l, declare.getLayout()),
+                 declare.getDecay()};
     };
     for (const Held &block : blocks[pp])
       for (int64_t i : block.parameters)
@@ -137,7 +138,13 @@ void placeParameters(Lowering &l) {
         int64_t offset = at;
         for (int64_t i : here) {
           lf::DeclareOp declare = l.parameters[i];
-          l.places.push_back({{declare.getOwner().str(), declare.getName().str()}, pp, block.first, block.count, offset, stride, block.copy});
+          l.places.push_back({{declare.getOwner().str(), declare.getName().str()},
+                              pp,
+                              block.first,
+                              block.count,
+                              offset,
+                              stride,
+                              block.copy});
           offset += padded(i);
         }
         at += stride * block.count;

@@ -26,13 +26,18 @@ struct Line {
 /// One program while it is being planned.
 class ProgramPlan {
 public:
-  ProgramPlan(Lowering &l, OpBuilder &b, lf::ProgramOp program, llvm::StringSet<> &made) : l(l), b(b), program(program), made(made) {}
+  ProgramPlan(Lowering &l, OpBuilder &b, lf::ProgramOp program, llvm::StringSet<> &made)
+      : l(l), b(b), program(program), made(made) {}
   /// Yields bytes of the arena "saved", and of what lies below the bodies' workspace.
   std::pair<int64_t, int64_t> run();
 
 private:
-  int64_t bundle(int64_t stage, int64_t microBatch) { return touch(bundles, {0, stage, microBatch}, l.stages[stage].bundle); }
-  int64_t message(int64_t kind, int64_t stage, int64_t microBatch) { return touch(messages, {kind, stage, microBatch}, l.hidden * l.realBytes()); }
+  int64_t bundle(int64_t stage, int64_t microBatch) {
+    return touch(bundles, {0, stage, microBatch}, l.stages[stage].bundle);
+  }
+  int64_t message(int64_t kind, int64_t stage, int64_t microBatch) {
+    return touch(messages, {kind, stage, microBatch}, l.hidden * l.realBytes());
+  }
   int64_t touch(std::vector<::lf::Lifetime> &, const std::array<int64_t, 3> &key, int64_t bytes);
   int64_t stageOf(StringRef symbol) const;
   void line(Operation &op);
@@ -72,11 +77,14 @@ void ProgramPlan::runLine(lf::RunOp op) {
   int64_t s = stageOf(op.getStage()), mb = op.getMicroBatch();
   const Stage &stage = l.stages[s];
   Line line;
+  bool weight = op.getPass() == "weight";
+  if (weight && stage.runs.empty())
+    return;
   line.backward = op.getPass() == "backward";
   line.callee = (op.getStage() + "." + op.getPass()).str();
   line.microBatch = mb;
   line.bundle = bundle(s, mb);
-  if (!line.backward && !stage.last()) {
+  if (!line.backward && !weight && !stage.last()) {
     const Stage &next = l.stages[s + 1];
     // A stage of this rank gets its input without a message.
     if (next.pp == stage.pp)
@@ -86,8 +94,13 @@ void ProgramPlan::runLine(lf::RunOp op) {
   }
   if (line.backward && !stage.last())
     line.input = {-1, message(cotangentOf, s, mb), 0};
+  // An even number of steps between two buffers ends where it began: the result takes the place of the input.
+  bool ownRank = !stage.first() && l.stages[s - 1].pp == stage.pp;
+  std::array<int64_t, 3> result = {ownRank ? cotangentOf : inputCotangentOf, ownRank ? s - 1 : s, mb};
+  if (line.input.known() && !stage.first() && stage.steps() > 0 && stage.steps() % 2 == 0)
+    known[result] = line.input.message;
   if (line.backward && !stage.first())
-    line.output = {-1, l.stages[s - 1].pp == stage.pp ? message(cotangentOf, s - 1, mb) : message(inputCotangentOf, s, mb), 0};
+    line.output = {-1, message(result[0], result[1], mb), 0};
   lines.push_back(line);
 }
 
@@ -110,7 +123,8 @@ void ProgramPlan::line(Operation &op) {
     line.microBatch = send.getMicroBatch();
     line.input = {-1, message(forward ? outputOf : inputCotangentOf, s, line.microBatch), 0};
     if (made.insert(line.callee).second)
-      buildSend(l, b, line.callee, (send.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[to].pp, 2 * to + !forward);
+      buildSend(l, b, line.callee, (send.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[to].pp,
+                2 * to + !forward);
   } else if (auto recv = dyn_cast<lf::RecvOp>(op)) {
     int64_t s = stageOf(recv.getTo()), source = stageOf(recv.getFrom());
     bool forward = recv.getPass() == "forward";
@@ -121,7 +135,8 @@ void ProgramPlan::line(Operation &op) {
     else
       line.output = {-1, message(cotangentOf, s, line.microBatch), 0};
     if (made.insert(line.callee).second)
-      buildReceive(l, b, line.callee, (recv.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[source].pp, 2 * s + !forward);
+      buildReceive(l, b, line.callee, (recv.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[source].pp,
+                   2 * s + !forward);
   } else if (isa<lf::SyncGradsOp>(op)) {
     if (!buildSyncGrads(l, b, program.getPp()))
       return;
@@ -152,6 +167,8 @@ std::pair<int64_t, int64_t> ProgramPlan::run() {
     if (stage.pp == pp) {
       buildForward(l, b, stage, base);
       buildBackward(l, b, stage, base);
+      if (!stage.runs.empty() && stage.runs.front().kind->weight)
+        buildWeight(l, b, stage, base);
     }
   write(positions);
   return {saved, base};
@@ -173,12 +190,12 @@ void ProgramPlan::write(int64_t below) {
   for (auto [time, line] : llvm::enumerate(lines)) {
     int64_t bytes = live[time] + inFlight[time] + below;
     // Bodies count the cotangents that they are given and give as their own.
-    if (line.backward)
-      for (const Where &where : {line.input, line.output})
-        if (where.message >= 0)
-          bytes -= messages[where.message].bytes;
-    RunOp::create(b, program.getLoc(), line.callee, line.microBatch, line.bundle >= 0 ? bundles[line.bundle].offset : 0, spot(line.input),
-                  spot(line.output), bytes);
+    if (line.backward && line.input.message >= 0)
+      bytes -= messages[line.input.message].bytes;
+    if (line.backward && line.output.message >= 0 && line.output.message != line.input.message)
+      bytes -= messages[line.output.message].bytes;
+    RunOp::create(b, program.getLoc(), line.callee, line.microBatch, line.bundle >= 0 ? bundles[line.bundle].offset : 0,
+                  spot(line.input), spot(line.output), bytes);
   }
 }
 

@@ -21,10 +21,11 @@ struct ActionBuilder {
   FuncOp func;
 };
 
-// The workspace arena of a rank: positions, messages, [two cotangents,] the body's own workspace. `work` and `base` are the
-// byte where messages end.
+// The workspace arena of a rank: positions, messages, [two cotangents,] the body's own workspace. `work` and `base` are
+// the byte where messages end.
 void buildForward(Lowering &, OpBuilder &, const Stage &, int64_t work);
 void buildBackward(Lowering &, OpBuilder &, const Stage &, int64_t base);
+void buildWeight(Lowering &, OpBuilder &, const Stage &, int64_t base);
 void buildLoad(Lowering &, OpBuilder &, const Stage &);
 void buildSend(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);
 void buildReceive(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);

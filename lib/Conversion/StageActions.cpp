@@ -7,15 +7,16 @@
 
 namespace mlir::lfrt {
 
-ActionBuilder::ActionBuilder(Lowering &l, OpBuilder &b, const std::string &name, const std::string &title, bool input, bool output)
+ActionBuilder::ActionBuilder(Lowering &l, OpBuilder &b, const std::string &name, const std::string &title, bool input,
+                             bool output)
     : l(l), b(b), guard(b), loc(l.module.getLoc()) {
   SmallVector<Attribute> names;
   if (input)
     names.push_back(b.getStringAttr("input"));
   if (output)
     names.push_back(b.getStringAttr("output"));
-  func = FuncOp::create(b, loc, b.getStringAttr(name), b.getStringAttr("action"), b.getStringAttr(title), b.getArrayAttr(names), IntegerAttr(),
-                        IntegerAttr());
+  func = FuncOp::create(b, loc, b.getStringAttr(name), b.getStringAttr("action"), b.getStringAttr(title),
+                        b.getArrayAttr(names), IntegerAttr(), IntegerAttr());
   Block *block = &func.getBody().emplaceBlock();
   for (size_t i = 0; i < names.size(); ++i)
     block->addArgument(boundary(), loc);
@@ -40,21 +41,23 @@ static SmallVector<Value> integersOf(ActionBuilder &a, const Stage &stage, const
     BufferType whole = BufferType::get(type.getContext(), type.getElement(), a.l.sequence);
     Value positions = a.slot(name, "workspace", whole, 0);
     if (type != whole)
-      positions = ViewOp::create(a.b, a.loc, type, positions,
-                                 cast<CoordinateAttr>(a.l.groups.coordinate(a.l.groups.mesh.getStrategy("cp"), type.getCount())));
+      positions = ViewOp::create(
+          a.b, a.loc, type, positions,
+          cast<CoordinateAttr>(a.l.groups.coordinate(a.l.groups.mesh.getStrategy("cp"), type.getCount())));
     values.push_back(positions);
   }
   return values;
 }
 
-static void call(ActionBuilder &a, const Stage &stage, const Run &run, bool reverse, int64_t work, Value input, ValueRange scratch, Value output) {
-  Body &body = reverse ? run.kind->bwd : run.kind->fwd;
+static void call(ActionBuilder &a, const Stage &stage, const Run &run, Body &body, int64_t work, Value input,
+                 ValueRange scratch, Value output) {
+  bool reverse = &body == &run.kind->bwd;
   SmallVector<int64_t> places;
   for (const Name &name : body.parameters)
     places.push_back(a.l.placeIndex(name, stage.pp, run.first));
   SmallVector<Value> integers = integersOf(a, stage, body);
-  CallOp::create(a.b, a.loc, body.func.getSymName(), run.first, run.count, reverse, run.bundle, run.kind->bundle, work, places, integers, input,
-                 scratch, output);
+  CallOp::create(a.b, a.loc, body.func.getSymName(), run.first, run.count, reverse, run.bundle, run.kind->bundle, work,
+                 places, integers, input, scratch, output);
 }
 
 static std::string describe(const Stage &stage, StringRef pass) {
@@ -69,10 +72,11 @@ void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
   Value output = a.func.getArgument("output");
   if (stage.runs.empty()) {
     Value input = a.slot("input", "bundle", a.boundary(), 0);
-    LaunchOp::create(b, a.loc, "copy", "input", ValueRange(input), ValueRange(output), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
+    LaunchOp::create(b, a.loc, "copy", "input", ValueRange(input), ValueRange(output),
+                     b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
   }
   for (const Run &run : stage.runs)
-    call(a, stage, run, false, work, {}, {}, &run == &stage.runs.back() ? output : Value());
+    call(a, stage, run, run.kind->fwd, work, {}, {}, &run == &stage.runs.back() ? output : Value());
 }
 
 void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
@@ -80,12 +84,10 @@ void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) 
   Value cotangent = a.func.getArgument("input"), output = a.func.getArgument("output");
   int64_t size = ::lf::aligned(l.hidden * l.realBytes());
   if (stage.runs.empty())
-    LaunchOp::create(b, a.loc, "copy", "cotangent", ValueRange(cotangent), ValueRange(output), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
+    LaunchOp::create(b, a.loc, "copy", "cotangent", ValueRange(cotangent), ValueRange(output),
+                     b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
   // Cotangents alternate between two buffers, so that the last one lands in the output; messages serve where they can.
-  int64_t steps = 0;
-  for (const Run &run : stage.runs)
-    steps += run.kind->isEmbed ? 0 : run.count;
-  int64_t used = 0;
+  int64_t steps = stage.steps(), used = 0;
   auto scratch = [&] {
     Value v = a.slot(used ? "cotangent_2" : "cotangent", "workspace", a.boundary(), base + used * size);
     ++used;
@@ -104,7 +106,7 @@ void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) 
   int64_t step = 1;
   for (const Run &run : llvm::reverse(stage.runs)) {
     if (run.kind->isEmbed) {
-      call(a, stage, run, true, base + used * size, cotangent, {}, {});
+      call(a, stage, run, run.kind->bwd, base + used * size, cotangent, {}, {});
       continue;
     }
     SmallVector<Value> between;
@@ -112,14 +114,21 @@ void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) 
       between = {written(step), written(step + 1)};
     step += run.count;
     Value to = written(step - 1);
-    call(a, stage, run, true, base + used * size, cotangent, between, to);
+    call(a, stage, run, run.kind->bwd, base + used * size, cotangent, between, to);
     cotangent = to;
   }
 }
 
+void buildWeight(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
+  ActionBuilder a(l, b, stage.name() + ".weight", describe(stage, "gradients of weights"), false, false);
+  for (const Run &run : llvm::reverse(stage.runs))
+    call(a, stage, run, run.kind->wgt, base, {}, {}, {});
+}
+
 void buildLoad(Lowering &l, OpBuilder &b, const Stage &stage) {
   ActionBuilder a(l, b, stage.name() + ".load", stage.name() + ", batch", false, false);
-  BufferType type = BufferType::get(b.getContext(), b.getI32Type(), l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp")));
+  BufferType type = BufferType::get(b.getContext(), b.getI32Type(),
+                                    l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp")));
   Value ids = stage.first() ? a.slot("ids", "bundle", type, stage.ids) : Value();
   Value labels = stage.last() ? a.slot("labels", "bundle", type, stage.labels) : Value();
   LoadBatchOp::create(b, a.loc, ids, labels, Value());
@@ -130,7 +139,8 @@ void buildSend(Lowering &l, OpBuilder &b, const std::string &name, const std::st
   SendOp::create(b, a.loc, what, a.func.getArgument("input"), pp, tag);
 }
 
-void buildReceive(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag) {
+void buildReceive(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp,
+                  int64_t tag) {
   ActionBuilder a(l, b, name, "receive " + what, false, true);
   RecvOp::create(b, a.loc, what, a.func.getArgument("output"), pp, tag);
 }

@@ -15,6 +15,7 @@ static Kind &addKind(Lowering &l, StringRef name) {
     kind.name = name.str();
     kind.forward = l.module.lookupSymbol<func::FuncOp>((name + ".fwd").str());
     kind.backward = l.module.lookupSymbol<func::FuncOp>((name + ".bwd").str());
+    kind.weight = l.module.lookupSymbol<func::FuncOp>((name + ".wgrad").str());
   }
   return kind;
 }
@@ -42,10 +43,72 @@ void collectStages(Lowering &l) {
   l.hidden = x.getNumElements();
   l.batch = x.getRank() > 1 ? x.getDimSize(1) : 1;
   for (BlockArgument argument : embed.forward.getArguments())
-    if (auto input = embed.forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input"); input && input.getValue() == "ids") {
+    if (auto input = embed.forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input");
+        input && input.getValue() == "ids") {
       l.sequence = tensorOf(argument).getDimSize(0) * l.groups.size(l.groups.mesh.getStrategy("cp"));
       l.batch = tensorOf(argument).getDimSize(1);
     }
+}
+
+/// Gives what crosses to the weight pass its place, and all that is saved a new one: what the weight pass does not read
+/// is dead when the backward has read it last.
+static void layOutCrossing(Lowering &l, Kind &kind) {
+  int64_t base = kind.isEmbed ? 0 : ::lf::aligned(l.hidden * l.realBytes());
+  llvm::DenseMap<Value, Value> aliases = aliasesOf(l.groups, kind.backward);
+  llvm::DenseMap<Value, std::pair<int64_t, int64_t>> spans; // of roots: first and last op of the backward
+  int64_t now = 0;
+  for (Operation &op : kind.backward.front()) {
+    for (Value v : op.getOperands())
+      spans[rootOf(aliases, v)].second = now;
+    for (Value v : op.getResults())
+      if (!aliases.count(v))
+        spans[v] = {now, now};
+    ++now;
+  }
+  llvm::SmallDenseSet<int64_t> later; // numbers of saved values
+  for (unsigned i = 0; i < kind.weight.getNumArguments(); ++i)
+    if (auto number = kind.weight.getArgAttrOfType<IntegerAttr>(i, "lf.saved"))
+      later.insert(number.getInt());
+
+  std::vector<::lf::Lifetime> lives;
+  std::map<int64_t, size_t> known; // offset of a saved value -> its life
+  unsigned firstSaved = kind.backward.getNumArguments() - kind.saved.size();
+  for (auto [number, saved] : llvm::enumerate(kind.saved)) {
+    BlockArgument argument = kind.backward.getArgument(firstSaved + number);
+    if (saved.from != SavedValue::inBundle || (saved.offset == 0 && base > 0))
+      continue;
+    auto [it, fresh] = known.try_emplace(saved.offset, lives.size());
+    if (fresh)
+      lives.push_back({bufferFor(argument.getType()).getBytes(), 0, 0, -1});
+    ::lf::Lifetime &life = lives[it->second];
+    life.last = later.contains(int64_t(number)) ? now : std::max<int64_t>(life.last, spans.lookup(argument).second);
+  }
+  OperandRange values = kind.backward.front().getTerminator()->getOperands().take_back(
+      kind.backward->getAttrOfType<IntegerAttr>("lf.crossing").getInt());
+  llvm::DenseMap<Value, size_t> made; // root -> life
+  for (Value v : values) {
+    Value root = rootOf(aliases, v);
+    auto argument = dyn_cast<BlockArgument>(root);
+    if (argument && argument.getArgNumber() >= firstSaved)
+      continue; // In the place of a saved value.
+    auto [it, fresh] = made.try_emplace(root, lives.size());
+    if (fresh)
+      lives.push_back({bufferFor(root.getType()).getBytes(), argument ? 0 : spans.lookup(root).first, now, -1});
+  }
+  kind.bundle = base + ::lf::planArena(lives);
+  for (SavedValue &saved : kind.saved)
+    if (auto it = known.find(saved.offset);
+        saved.from == SavedValue::inBundle && it != known.end() && !(saved.offset == 0 && base > 0))
+      saved.offset = base + lives[it->second].offset;
+  for (Value v : values) {
+    Value root = rootOf(aliases, v);
+    SavedValue place;
+    if (auto it = made.find(root); it != made.end())
+      place.offset = base + lives[it->second].offset;
+    else
+      place = kind.saved[cast<BlockArgument>(root).getArgNumber() - firstSaved];
+    kind.crossing.push_back(place);
+  }
 }
 
 /// Gives each saved value of a kind its place.
@@ -77,6 +140,8 @@ static void layOutKind(Lowering &l, Kind &kind) {
   }
   kind.names[0] = "x";
   kind.bundle = at;
+  if (kind.weight)
+    layOutCrossing(l, kind);
 }
 
 void layOutBundles(Lowering &l) {

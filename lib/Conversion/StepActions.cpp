@@ -13,7 +13,9 @@ void buildBeginStep(Lowering &l, OpBuilder &b, int64_t pp) {
   ActionBuilder a(l, b, "begin_step" + suffix(pp), "begin a step", false, false);
   BeginStepOp::create(b, a.loc);
   if (l.usesPositions)
-    LoadBatchOp::create(b, a.loc, Value(), Value(), a.slot("positions", "workspace", BufferType::get(b.getContext(), b.getI32Type(), l.sequence), 0));
+    LoadBatchOp::create(
+        b, a.loc, Value(), Value(),
+        a.slot("positions", "workspace", BufferType::get(b.getContext(), b.getI32Type(), l.sequence), 0));
 }
 
 int64_t exchangeElements(Lowering &l, int64_t pp) {
@@ -30,7 +32,8 @@ bool buildSyncGrads(Lowering &l, OpBuilder &b, int64_t pp) {
   ActionBuilder a(l, b, "sync_grads" + suffix(pp), "finish gradients", false, false);
   auto gradients = [&](const Region &region) {
     std::string name = region.tied.empty() ? "gradients" : region.tied + "_grad";
-    return GradientsOp::create(b, a.loc, BufferType::get(b.getContext(), l.real, region.count), name, region.offset).getResult();
+    return GradientsOp::create(b, a.loc, BufferType::get(b.getContext(), l.real, region.count), name, region.offset)
+        .getResult();
   };
   for (const Region &region : l.regions) {
     if (region.pp != pp || region.partial.empty())
@@ -56,7 +59,8 @@ bool buildSyncGrads(Lowering &l, OpBuilder &b, int64_t pp) {
     } else {
       Value other = a.slot(region.tied + "_copy_grad", "bundle", cast<BufferType>(x.getType()), 0);
       RecvOp::create(b, a.loc, what, other, region.peer, tag);
-      LaunchOp::create(b, a.loc, "accumulate", what, ValueRange(other), ValueRange(x), b.getArrayAttr({b.getI64IntegerAttr(region.count)}));
+      LaunchOp::create(b, a.loc, "accumulate", what, ValueRange(other), ValueRange(x),
+                       b.getArrayAttr({b.getI64IntegerAttr(region.count)}));
       SendOp::create(b, a.loc, what, x, region.peer, tag);
     }
     ++tag;
@@ -69,8 +73,8 @@ void buildOptimizerStep(Lowering &l, OpBuilder &b, int64_t pp) {
   FinishGradientsOp::create(b, a.loc);
   for (const Region &region : l.regions)
     if (region.pp == pp)
-      AdamWOp::create(b, a.loc, region.tied.empty() ? region.decay ? "weights" : "weights without decay" : region.tied, region.offset, region.count,
-                      region.decay);
+      AdamWOp::create(b, a.loc, region.tied.empty() ? region.decay ? "weights" : "weights without decay" : region.tied,
+                      region.offset, region.count, region.decay);
   EndStepOp::create(b, a.loc);
 }
 

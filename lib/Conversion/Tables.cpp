@@ -16,9 +16,9 @@ static void writeParameter(Lowering &l, OpBuilder &b, lf::DeclareOp declare) {
       axes = l.groups.trim(lf::axesOf(cast<ArrayAttr>(layout->getDims()[i])));
     split.push_back(lf::axesAttr(b.getContext(), axes));
   }
-  ParameterOp::create(b, declare.getLoc(), declare.getOwner(), declare.getName(), type.getShape(), declare.getValid(), b.getArrayAttr(split),
-                      declare.getRows(), declare.getTransposed(), declare.getHfName(), declare.getHfCol(), declare.getHfCols(), declare.getDecay(),
-                      declare.getInit(), declare.getStd());
+  ParameterOp::create(b, declare.getLoc(), declare.getOwner(), declare.getName(), type.getShape(), declare.getValid(),
+                      b.getArrayAttr(split), declare.getRows(), declare.getTransposed(), declare.getHfName(),
+                      declare.getHfCol(), declare.getHfCols(), declare.getDecay(), declare.getInit(), declare.getStd());
 }
 
 static void writeModel(Lowering &l, OpBuilder &b) {
@@ -33,8 +33,9 @@ static void writeModel(Lowering &l, OpBuilder &b) {
   for (lf::DeclareOp declare : l.parameters)
     if (declare.getName() == "embedding")
       vocab = declare.getValid()[0];
-  ModelOp::create(b, l.module.getLoc(), TypeAttr::get(l.real), b.getI64IntegerAttr(l.sequence), b.getI64IntegerAttr(l.batch),
-                  b.getI64IntegerAttr(microBatches), b.getI64IntegerAttr(vocab), b.getI64IntegerAttr(layers));
+  ModelOp::create(b, l.module.getLoc(), TypeAttr::get(l.real), b.getI64IntegerAttr(l.sequence),
+                  b.getI64IntegerAttr(l.batch), b.getI64IntegerAttr(microBatches), b.getI64IntegerAttr(vocab),
+                  b.getI64IntegerAttr(layers));
 }
 
 void writeTables(Lowering &l, OpBuilder &b, const std::vector<std::pair<int64_t, int64_t>> &memory) {
@@ -50,16 +51,19 @@ void writeTables(Lowering &l, OpBuilder &b, const std::vector<std::pair<int64_t,
   for (lf::DeclareOp declare : l.parameters)
     writeParameter(l, b, declare);
   for (const Place &place : l.places)
-    PlaceOp::create(b, loc, l.parameterIndex(place.name), place.pp, place.first, place.count, place.offset, place.stride, place.copy);
+    PlaceOp::create(b, loc, l.parameterIndex(place.name), place.pp, place.first, place.count, place.offset,
+                    place.stride, place.copy);
   for (const Region &region : l.regions)
-    RegionOp::create(b, loc, b.getI64IntegerAttr(region.pp), b.getI64IntegerAttr(region.offset), b.getI64IntegerAttr(region.count),
+    RegionOp::create(b, loc, b.getI64IntegerAttr(region.pp), b.getI64IntegerAttr(region.offset),
+                     b.getI64IntegerAttr(region.count),
                      region.partial.empty() ? StringAttr() : b.getStringAttr(l.groups.comm(region.partial)),
                      lf::axesAttr(b.getContext(), region.owned), region.decay ? b.getUnitAttr() : UnitAttr(),
                      region.copy ? b.getUnitAttr() : UnitAttr());
   for (auto [pp, bytes] : llvm::enumerate(memory)) {
     int64_t one = l.elements[pp] * l.realBytes();
-    MemoryOp::create(b, loc, b.getI64IntegerAttr(pp), b.getI64IntegerAttr(one), b.getI64IntegerAttr(one), b.getI64IntegerAttr(2 * one),
-                     b.getI64IntegerAttr(bytes.first), b.getI64IntegerAttr(bytes.second), IntegerAttr(), IntegerAttr(), IntegerAttr());
+    MemoryOp::create(b, loc, b.getI64IntegerAttr(pp), b.getI64IntegerAttr(one), b.getI64IntegerAttr(one),
+                     b.getI64IntegerAttr(2 * one), b.getI64IntegerAttr(bytes.first), b.getI64IntegerAttr(bytes.second),
+                     IntegerAttr(), IntegerAttr(), IntegerAttr());
   }
 }
 

@@ -15,8 +15,8 @@ static LogicalResult verifyMatmul(lf::MatmulOp op) {
   std::string why;
   if (::lf::asGemm(op.getSpec(), tensorOf(op.getLhs()).getShape().vec(), tensorOf(op.getRhs()).getShape().vec(), why))
     return success();
-  return op.emitOpError() << "expected a product that is one GEMM, got \"" << op.getSpec() << "\" on " << op.getLhs().getType() << " and "
-                          << op.getRhs().getType() << ": " << why;
+  return op.emitOpError() << "expected a product that is one GEMM, got \"" << op.getSpec() << "\" on "
+                          << op.getLhs().getType() << " and " << op.getRhs().getType() << ": " << why;
 }
 
 static LogicalResult verifySlice(lf::SliceOp op, const Groups &groups) {
@@ -25,7 +25,8 @@ static LogicalResult verifySlice(lf::SliceOp op, const Groups &groups) {
     return success();
   for (int64_t size : type.getShape().take_front(op.getDim()))
     if (size != 1)
-      return op.emitOpError() << "expected integers to be sliced along their outermost dim, got dim " << op.getDim() << " of " << type;
+      return op.emitOpError() << "expected integers to be sliced along their outermost dim, got dim " << op.getDim()
+                              << " of " << type;
   return success();
 }
 
@@ -54,9 +55,11 @@ static LogicalResult verifyOp(Operation *op, const Groups &groups) {
   if (auto param = dyn_cast<lf::ParamOp>(op))
     return verifyParameter(op, param.getOwner().value_or(own), param.getName(), param.getType(), groups);
   if (auto accumulate = dyn_cast<lf::AccumulateOp>(op))
-    return verifyParameter(op, accumulate.getOwner().value_or(own), accumulate.getName(), accumulate.getGradient().getType(), groups);
+    return verifyParameter(op, accumulate.getOwner().value_or(own), accumulate.getName(),
+                           accumulate.getGradient().getType(), groups);
   if (isa<lf::CrossEntropyOp>(op))
-    return op->emitOpError() << "expected row_max, sum_exp, pick and nll, got cross_entropy; run lf-expand-cross-entropy before lf-propagate";
+    return op->emitOpError() << "expected row_max, sum_exp, pick and nll, got cross_entropy; run "
+                                "lf-expand-cross-entropy before lf-propagate";
   if (isa<lf::ShardingRuleInterface, lf::CollectiveInterface, func::ReturnOp>(op))
     return success();
   return op->emitOpError() << "expected a model op, a collective or a return, got \"" << op->getName() << "\"";
@@ -70,7 +73,8 @@ static FailureOr<int64_t> integerAttribute(func::FuncOp function, StringRef name
 
 /// Both functions of a kind, and that what one saves the other takes.
 static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &groups) {
-  auto forward = module.lookupSymbol<func::FuncOp>((kind + ".fwd").str()), backward = module.lookupSymbol<func::FuncOp>((kind + ".bwd").str());
+  auto forward = module.lookupSymbol<func::FuncOp>((kind + ".fwd").str()),
+       backward = module.lookupSymbol<func::FuncOp>((kind + ".bwd").str());
   for (auto [function, name] : {std::pair(forward, ".fwd"), std::pair(backward, ".bwd")}) {
     if (!function || !function.getBody().hasOneBlock())
       return module.emitError() << "expected a function @" << kind << name << " of one block, got none";
@@ -78,7 +82,23 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
       if (failed(verifyOp(&op, groups)))
         return failure();
   }
-  FailureOr<int64_t> outputs = integerAttribute(forward, "lf.outputs"), cotangents = integerAttribute(backward, "lf.cotangents");
+  // Before lf-split-backward none has a weight pass, after it each has one.
+  if (auto weight = module.lookupSymbol<func::FuncOp>((kind + ".wgrad").str())) {
+    FailureOr<int64_t> crossing = integerAttribute(backward, "lf.crossing");
+    if (failed(crossing))
+      return failure();
+    for (Operation &op : weight.front())
+      if (failed(verifyOp(&op, groups)))
+        return failure();
+    if (*crossing > backward.getNumResults() || *crossing > weight.getNumArguments() ||
+        backward.getResultTypes().take_back(*crossing) != weight.getArgumentTypes().take_back(*crossing))
+      return weight.emitOpError() << "expected to take last what @" << kind << ".bwd returns last, " << *crossing
+                                  << " values of the same types";
+  } else if (backward->hasAttr("lf.crossing")) {
+    return backward.emitOpError() << "expected a function @" << kind << ".wgrad beside it, got none";
+  }
+  FailureOr<int64_t> outputs = integerAttribute(forward, "lf.outputs"),
+                     cotangents = integerAttribute(backward, "lf.cotangents");
   if (failed(outputs) || failed(cotangents))
     return failure();
   SmallVector<Type> taken;
@@ -87,8 +107,8 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
       taken.push_back(argument.getType());
   ArrayRef<Type> saved = forward.getResultTypes().drop_front(*outputs);
   if (saved != ArrayRef<Type>(taken))
-    return backward.emitOpError() << "expected to take what @" << kind << ".fwd saves, " << saved.size() << " values of the same types in order, got "
-                                  << taken.size();
+    return backward.emitOpError() << "expected to take what @" << kind << ".fwd saves, " << saved.size()
+                                  << " values of the same types in order, got " << taken.size();
   for (Value v : forward.front().getTerminator()->getOperands().drop_front(*outputs)) {
     std::vector<lf::SliceOp> slices;
     if (BlockArgument source = integerSource(groups, v, slices)) {
@@ -97,7 +117,8 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
       for (unsigned i = 0; i < backward.getNumArguments() && input; ++i)
         found |= backward.getArgAttr(i, "lf.input") == input;
       if (!found)
-        return backward.emitOpError() << "expected an argument with lf.input = " << input << ", whose parts @" << kind << ".fwd saves, got none";
+        return backward.emitOpError() << "expected an argument with lf.input = " << input << ", whose parts @" << kind
+                                      << ".fwd saves, got none";
     }
   }
   return success();
@@ -119,7 +140,8 @@ static LogicalResult verifyInputs(ModuleOp module, ArrayRef<StringRef> kinds, co
         if (input.getValue() == "positions") {
           int64_t whole = tokens ? tokens.getDimSize(0) * cp : 0;
           if (type.getRank() != 1 || (type.getDimSize(0) != whole && type.getDimSize(0) * cp != whole))
-            return function.emitOpError() << "expected positions of the whole sequence, " << whole << ", or of a cp-th of it, got " << type;
+            return function.emitOpError()
+                   << "expected positions of the whole sequence, " << whole << ", or of a cp-th of it, got " << type;
         } else if (input.getValue() == "ids" || input.getValue() == "labels") {
           if (type.getRank() != 2 || (tokens && tokens != type))
             return function.emitOpError() << "expected ids and labels of one shape [S/cp, B], got " << type;
@@ -138,18 +160,24 @@ static LogicalResult verifyStages(ModuleOp module) {
     return module.emitError() << "expected at least one lf.stage, got none; run lf-assign-stages first";
   for (auto [i, stage] : llvm::enumerate(stages))
     if (stage.getEmbed() != (i == 0) || stage.getHead() != (i + 1 == stages.size()))
-      return stage.emitOpError() << "expected the embedding on the first stage and the head on the last, got stage " << i << " of " << stages.size();
+      return stage.emitOpError() << "expected the embedding on the first stage and the head on the last, got stage "
+                                 << i << " of " << stages.size();
   llvm::SmallDenseSet<int64_t> ranks;
   for (lf::ProgramOp program : module.getOps<lf::ProgramOp>())
     if (!ranks.insert(program.getPp()).second)
-      return program.emitOpError() << "expected one program for each pipeline rank, got a second for " << program.getPp();
+      return program.emitOpError() << "expected one program for each pipeline rank, got a second for "
+                                   << program.getPp();
   for (lf::StageOp stage : stages)
     if (!ranks.count(stage.getPp()))
-      return stage.emitOpError() << "expected a program for pipeline rank " << stage.getPp() << ", got none; run lf-build-schedule first";
+      return stage.emitOpError() << "expected a program for pipeline rank " << stage.getPp()
+                                 << ", got none; run lf-build-schedule first";
+  bool split =
+      llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp f) { return f.getSymName().ends_with(".wgrad"); });
   WalkResult lines = module.walk([&](lf::RunOp run) {
-    if (run.getPass() == "forward" || run.getPass() == "backward")
+    if (run.getPass() == "forward" || run.getPass() == "backward" || (split && run.getPass() == "weight"))
       return WalkResult::advance();
-    run.emitOpError() << "expected pass \"forward\" or \"backward\", got \"" << run.getPass() << "\"";
+    run.emitOpError() << "expected pass \"forward\"" << (split ? ", \"backward\" or \"weight\"" : " or \"backward\"")
+                      << ", got \"" << run.getPass() << "\"";
     return WalkResult::interrupt();
   });
   if (lines.wasInterrupted())
@@ -157,7 +185,8 @@ static LogicalResult verifyStages(ModuleOp module) {
   lines = module.walk([&](lf::ProgramOp program) {
     for (Operation &line : program.getBody().front())
       for (NamedAttribute attr : line.getAttrs())
-        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attr.getValue()); symbol && !module.lookupSymbol<lf::StageOp>(symbol.getAttr())) {
+        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attr.getValue());
+            symbol && !module.lookupSymbol<lf::StageOp>(symbol.getAttr())) {
           line.emitOpError() << "expected a stage, got " << symbol;
           return WalkResult::interrupt();
         }

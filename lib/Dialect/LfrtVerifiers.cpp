@@ -28,8 +28,8 @@ LogicalResult SpotAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitErro
 
 LogicalResult MeshOp::verify() {
   if (getAxes().size() != getSizes().size() || getAxes().size() > 12)
-    return emitOpError() << "(C1) expected one size for each of at most 12 axes, got " << getAxes().size() << " axes and " << getSizes().size()
-                         << " sizes";
+    return emitOpError() << "(C1) expected one size for each of at most 12 axes, got " << getAxes().size()
+                         << " axes and " << getSizes().size() << " sizes";
   return success();
 }
 
@@ -44,8 +44,8 @@ LogicalResult CommOp::verify() {
 LogicalResult ParameterOp::verify() {
   size_t rank = getShape().size();
   if (rank > 6 || getValid().size() != rank || getSplit().size() != rank)
-    return emitOpError() << "(C1) expected one entry of \"valid\" and \"split\" for each of at most 6 dims, got " << rank << " dims, "
-                         << getValid().size() << " and " << getSplit().size();
+    return emitOpError() << "(C1) expected one entry of \"valid\" and \"split\" for each of at most 6 dims, got "
+                         << rank << " dims, " << getValid().size() << " and " << getSplit().size();
   if (!llvm::is_contained({"zeros", "ones", "normal"}, getInit()))
     return emitOpError() << "(C1) expected init \"zeros\", \"ones\" or \"normal\", got \"" << getInit() << "\"";
   return success();
@@ -53,8 +53,8 @@ LogicalResult ParameterOp::verify() {
 
 LogicalResult FuncOp::verify() {
   if (getNames().size() != getBody().getNumArguments())
-    return emitOpError() << "(C1) expected one name for each argument, got " << getNames().size() << " names and " << getBody().getNumArguments()
-                         << " arguments";
+    return emitOpError() << "(C1) expected one name for each argument, got " << getNames().size() << " names and "
+                         << getBody().getNumArguments() << " arguments";
   if (getKind() != "body" && getKind() != "action")
     return emitOpError() << "(C1) expected kind \"body\" or \"action\", got \"" << getKind() << "\"";
   return success();
@@ -68,11 +68,13 @@ LogicalResult CallOp::verify() {
   for (Attribute name : callee.getNames())
     integers += !llvm::is_contained({"input", "output"}, cast<StringAttr>(name).getValue());
   if (integers != getIntegers().size())
-    return emitOpError() << "(C2) expected " << integers << " integers for @" << getCallee() << ", got " << getIntegers().size();
+    return emitOpError() << "(C2) expected " << integers << " integers for @" << getCallee() << ", got "
+                         << getIntegers().size();
   if (getCount() < 1)
     return emitOpError() << "(C2) expected at least 1 layer, got " << getCount();
   if (getReverse() && getCount() > 1 && getScratch().size() != 2)
-    return emitOpError() << "(C2) expected 2 scratch buffers for " << getCount() << " layers, got " << getScratch().size();
+    return emitOpError() << "(C2) expected 2 scratch buffers for " << getCount() << " layers, got "
+                         << getScratch().size();
   return success();
 }
 
@@ -96,12 +98,18 @@ LogicalResult ViewOp::verify() {
 static bool fits(char kind, Attribute attr) {
   switch (kind) {
   case 'i':
-  case 'n': return isa<IntegerAttr>(attr);
-  case 'o': return isa<IntegerAttr, CoordinateAttr>(attr);
-  case 'f': return isa<FloatAttr>(attr);
-  case 'a': return isa<StringAttr>(attr);
-  case 'v': return isa<DenseF64ArrayAttr>(attr);
-  default: return false;
+  case 'n':
+    return isa<IntegerAttr>(attr);
+  case 'o':
+    return isa<IntegerAttr, CoordinateAttr>(attr);
+  case 'f':
+    return isa<FloatAttr>(attr);
+  case 'a':
+    return isa<StringAttr>(attr);
+  case 'v':
+    return isa<DenseF64ArrayAttr>(attr);
+  default:
+    return false;
   }
 }
 
@@ -111,14 +119,15 @@ LogicalResult LaunchOp::verify() {
     return emitOpError() << "(C1) expected a kernel of runtime.h, got \"" << getKernel() << "\"";
   int inputs = getInputs().size(), outputs = getOutputs().size();
   if ((kernel->inputs >= 0 ? kernel->inputs != inputs : inputs < 1) || kernel->outputs != outputs)
-    return emitOpError() << "(C2) expected " << kernel->inputs << " inputs and " << kernel->outputs << " outputs of \"" << kernel->name << "\", got "
-                         << inputs << " and " << outputs;
+    return emitOpError() << "(C2) expected " << kernel->inputs << " inputs and " << kernel->outputs << " outputs of \""
+                         << kernel->name << "\", got " << inputs << " and " << outputs;
   if (kernel->args.size() != getArgs().size())
-    return emitOpError() << "(C2) expected " << kernel->args.size() << " arguments of \"" << kernel->name << "\", got " << getArgs().size();
+    return emitOpError() << "(C2) expected " << kernel->args.size() << " arguments of \"" << kernel->name << "\", got "
+                         << getArgs().size();
   for (auto [i, kind] : llvm::enumerate(kernel->args))
     if (!fits(kind, getArgs()[i]))
-      return emitOpError() << "(C2) expected argument " << i << " of \"" << kernel->name << "\" to be of kind '" << std::string(1, kind) << "', got "
-                           << getArgs()[i];
+      return emitOpError() << "(C2) expected argument " << i << " of \"" << kernel->name << "\" to be of kind '"
+                           << std::string(1, kind) << "', got " << getArgs()[i];
   return success();
 }
 
@@ -130,7 +139,8 @@ LogicalResult MaskOp::verify() {
 
 LogicalResult AddLossOp::verify() {
   if (bufferOf(getLoss()).getCount() != 1 || bufferOf(getTokens()).getCount() != 1)
-    return emitOpError() << "(C1) expected single elements, got " << getLoss().getType() << " and " << getTokens().getType();
+    return emitOpError() << "(C1) expected single elements, got " << getLoss().getType() << " and "
+                         << getTokens().getType();
   return success();
 }
 

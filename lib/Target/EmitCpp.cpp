@@ -36,7 +36,8 @@ OwningOpRef<ModuleOp> buildEmitC(ModuleOp module) {
   auto name = module->getAttrOfType<StringAttr>("lf.name");
   std::string title = name && !name.getValue().contains('\n') ? ": " + name.getValue().str() : "";
   w.comment("A training program written by lf" + title + ".");
-  w.comment("Tables first, then a function for each pass of a layer and each action, then what each pipeline rank does in a step.");
+  w.comment("Tables first, then a function for each pass of a layer and each action, then what each pipeline rank does "
+            "in a step.");
   emitc::IncludeOp::create(w.b, module.getLoc(), "lf/runtime.h", /*isStandardInclude=*/false);
   w.line();
   lfrt::emitTables(w);

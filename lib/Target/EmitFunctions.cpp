@@ -22,8 +22,10 @@ struct Signature {
       places |= isa<ParamOp, GradientOp>(op);
     });
     for (BlockArgument argument : func.getBody().getArguments())
-      arguments.push_back(!argument.use_empty() || (cast<StringAttr>(func.getNames()[argument.getArgNumber()]).getValue() == "output" &&
-                                                    llvm::any_of(func.getBody().getOps<SlotOp>(), [](SlotOp s) { return s.getArena() == "output"; })));
+      arguments.push_back(
+          !argument.use_empty() ||
+          (cast<StringAttr>(func.getNames()[argument.getArgNumber()]).getValue() == "output" &&
+           llvm::any_of(func.getBody().getOps<SlotOp>(), [](SlotOp s) { return s.getArena() == "output"; })));
   }
 };
 
@@ -40,14 +42,17 @@ private:
   void call(CallOp op);
   void define(Value v, StringRef name, const Twine &value);
   std::string name(Value v) const { return names.lookup(v); }
-  std::string pointer(Type type) const { return cast<BufferType>(type).getElement().isInteger(32) ? "int32_t *" : "void *"; }
+  std::string pointer(Type type) const {
+    return cast<BufferType>(type).getElement().isInteger(32) ? "int32_t *" : "void *";
+  }
   std::string unique(std::string text) {
     int n = taken[text]++;
     return n ? unique(text + "_" + std::to_string(n + 1)) : text;
   }
-  std::string collective(StringRef function, StringRef what, Value x, Value y, int64_t count, const Twine &reduction, StringRef comm) {
-    return ("lf_" + function + "(r, " + literal(what) + ", " + name(x) + ", " + name(y) + ", " + Twine(count) + reduction + ", " +
-            Twine(w.comm(comm)) + ", " + w.stream(comm) + ");")
+  std::string collective(StringRef function, StringRef what, Value x, Value y, int64_t count, const Twine &reduction,
+                         StringRef comm) {
+    return ("lf_" + function + "(r, " + literal(what) + ", " + name(x) + ", " + name(y) + ", " + Twine(count) +
+            reduction + ", " + Twine(w.comm(comm)) + ", " + w.stream(comm) + ");")
         .str();
   }
 
@@ -66,7 +71,8 @@ void FunctionWriter::define(Value v, StringRef label, const Twine &value) {
   names[v] = unique(identifier(label));
   BufferType type = cast<BufferType>(v.getType());
   StringRef cast = type.getElement().isInteger(32) ? "(int32_t *)" : "";
-  w.line("  " + pointer(type) + names[v] + " = " + cast + (cast.empty() ? value : "(" + value + ")") + "; // " + Twine(type.getCount()));
+  w.line("  " + pointer(type) + names[v] + " = " + cast + (cast.empty() ? value : "(" + value + ")") + "; // " +
+         Twine(type.getCount()));
 }
 
 void FunctionWriter::bodyHeader() {
@@ -143,8 +149,8 @@ void FunctionWriter::launch(LaunchOp op) {
 }
 
 /// The arguments of one call of a body, in the order of bodyHeader.
-static std::string callArguments(CallOp op, FuncOp callee, StringRef layer, StringRef bundle, const std::string &input, const std::string &output,
-                                 ArrayRef<std::string> integers) {
+static std::string callArguments(CallOp op, FuncOp callee, StringRef layer, StringRef bundle, const std::string &input,
+                                 const std::string &output, ArrayRef<std::string> integers) {
   Signature signature(callee);
   std::string text = "(r";
   if (signature.places)
@@ -177,7 +183,8 @@ void FunctionWriter::call(CallOp op) {
   w.line("  {");
   if (signature.places)
     w.line("    static const int32_t at[] = {" + places + "};");
-  std::string in = loop ? "    " : "  ", layer = loop ? first ? std::to_string(first) + " + i" : "i" : std::to_string(first);
+  std::string in = loop ? "    " : "  ",
+              layer = loop ? first ? std::to_string(first) + " + i" : "i" : std::to_string(first);
   std::string bundle = "saved + " + std::to_string(op.getBundle()), stride = std::to_string(op.getStride());
   if (loop)
     bundle += " + i * INT64_C(" + stride + ")";
@@ -186,7 +193,8 @@ void FunctionWriter::call(CallOp op) {
     input = op.getInput() ? name(op.getInput()) : "nullptr";
     output = op.getOutput() ? name(op.getOutput()) : "nullptr";
     if (loop) {
-      w.line("    char *const between[] = {(char *)" + name(op.getScratch()[0]) + ", (char *)" + name(op.getScratch()[1]) + "};");
+      w.line("    char *const between[] = {(char *)" + name(op.getScratch()[0]) + ", (char *)" +
+             name(op.getScratch()[1]) + "};");
       w.line("    char *dy = (char *)" + input + ";");
       w.line("    for (int32_t i = " + Twine(count - 1) + "; i >= 0; --i) {");
       w.line("      char *dx = i ? between[(" + Twine(count - 1) + " - i) % 2] : (char *)" + output + ";");
@@ -197,8 +205,11 @@ void FunctionWriter::call(CallOp op) {
     }
   } else {
     input = bundle;
-    std::string next = "saved + " + std::to_string(op.getBundle() + op.getStride()) + (loop ? " + i * INT64_C(" + stride + ")" : "");
-    output = !op.getOutput() ? next : loop ? "i + 1 < " + std::to_string(count) + " ? " + next + " : " + name(op.getOutput()) : name(op.getOutput());
+    std::string next =
+        "saved + " + std::to_string(op.getBundle() + op.getStride()) + (loop ? " + i * INT64_C(" + stride + ")" : "");
+    output = !op.getOutput() ? next
+             : loop          ? "i + 1 < " + std::to_string(count) + " ? " + next + " : " + name(op.getOutput())
+                             : name(op.getOutput());
     if (loop)
       w.line("    for (int32_t i = 0; i < " + Twine(count) + "; ++i) {");
   }
@@ -215,13 +226,23 @@ void FunctionWriter::call(CallOp op) {
 void FunctionWriter::statement(Operation *op) {
   TypeSwitch<Operation *>(op)
       .Case([&](SlotOp o) {
-        StringRef base = o.getArena() == "output" ? "output" : o.getArena() == "bundle" ? (func.isBody() ? "bundle" : "saved") : "work";
+        StringRef base = o.getArena() == "output"   ? "output"
+                         : o.getArena() == "bundle" ? (func.isBody() ? "bundle" : "saved")
+                                                    : "work";
         define(o.getResult(), o.getName(), base + " + " + Twine(o.getOffset().value_or(0)));
       })
-      .Case([&](ParamOp o) { define(o.getResult(), ("w_" + o.getName()).str(), "parameter(r, at[" + Twine(o.getIndex()) + "], layer)"); })
-      .Case([&](GradientOp o) { define(o.getResult(), ("g_" + o.getName()).str(), "gradient(r, at[" + Twine(o.getIndex()) + "], layer)"); })
-      .Case([&](GradientsOp o) { define(o.getResult(), o.getName(), "(real *)lf_arena(r, LF_GRADIENTS) + " + Twine(o.getOffset())); })
-      .Case([&](ViewOp o) { define(o.getResult(), name(o.getX()) + "_part", name(o.getX()) + " + " + w.offset(o.getOffset())); })
+      .Case([&](ParamOp o) {
+        define(o.getResult(), ("w_" + o.getName()).str(), "parameter(r, at[" + Twine(o.getIndex()) + "], layer)");
+      })
+      .Case([&](GradientOp o) {
+        define(o.getResult(), ("g_" + o.getName()).str(), "gradient(r, at[" + Twine(o.getIndex()) + "], layer)");
+      })
+      .Case([&](GradientsOp o) {
+        define(o.getResult(), o.getName(), "(real *)lf_arena(r, LF_GRADIENTS) + " + Twine(o.getOffset()));
+      })
+      .Case([&](ViewOp o) {
+        define(o.getResult(), name(o.getX()) + "_part", name(o.getX()) + " + " + w.offset(o.getOffset()));
+      })
       .Case([&](LaunchOp o) { launch(o); })
       .Case([&](CallOp o) { call(o); })
       .Case([&](MaskOp o) {
@@ -240,34 +261,40 @@ void FunctionWriter::statement(Operation *op) {
         w.line("  const lf_event " + names[o.getEvent()] + " = lf_record(r, " + w.stream(o.getStream()) + ");");
       })
       .Case([&](WaitOp o) { w.line("  lf_wait(r, " + w.stream(o.getStream()) + ", " + name(o.getEvent()) + ");"); })
-      .Case([&](AllGatherOp o) { w.line("  " + collective("all_gather", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()), "", o.getComm())); })
+      .Case([&](AllGatherOp o) {
+        w.line("  " + collective("all_gather", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()), "", o.getComm()));
+      })
       .Case([&](ReduceScatterOp o) {
-        w.line("  " + collective("reduce_scatter", o.getWhat(), o.getX(), o.getY(), countOf(o.getY()), o.getReduction() == "max" ? ", LF_MAX" : ", LF_SUM", o.getComm()));
+        w.line("  " + collective("reduce_scatter", o.getWhat(), o.getX(), o.getY(), countOf(o.getY()),
+                                 o.getReduction() == "max" ? ", LF_MAX" : ", LF_SUM", o.getComm()));
       })
       .Case([&](AllReduceOp o) {
-        w.line("  " + collective("all_reduce", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()), o.getReduction() == "max" ? ", LF_MAX" : ", LF_SUM", o.getComm()));
+        w.line("  " + collective("all_reduce", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()),
+                                 o.getReduction() == "max" ? ", LF_MAX" : ", LF_SUM", o.getComm()));
       })
       .Case([&](AllToAllOp o) {
         int64_t n = sizeOf(findMesh(w.from), findComm(w.from, o.getComm()).getAxes());
-        w.line("  " + collective("all_to_all", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()) / n, "", o.getComm()));
+        w.line("  " +
+               collective("all_to_all", o.getWhat(), o.getX(), o.getY(), countOf(o.getX()) / n, "", o.getComm()));
       })
       .Case([&](SendOp o) {
-        w.line("  lf_send(r, " + literal(o.getWhat()) + ", " + name(o.getX()) + ", " + Twine(countOf(o.getX())) + ", " + Twine(o.getPp()) + ", " +
-               Twine(o.getTag()) + ");");
+        w.line("  lf_send(r, " + literal(o.getWhat()) + ", " + name(o.getX()) + ", " + Twine(countOf(o.getX())) + ", " +
+               Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
       })
       .Case([&](RecvOp o) {
-        w.line("  lf_recv(r, " + literal(o.getWhat()) + ", " + name(o.getY()) + ", " + Twine(countOf(o.getY())) + ", " + Twine(o.getPp()) + ", " +
-               Twine(o.getTag()) + ");");
+        w.line("  lf_recv(r, " + literal(o.getWhat()) + ", " + name(o.getY()) + ", " + Twine(countOf(o.getY())) + ", " +
+               Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
       })
       .Case([&](LoadBatchOp o) {
         auto orNull = [&](Value v) { return v ? name(v) : std::string("nullptr"); };
-        w.line("  lf_load_batch(r, " + Twine(o.getIds() || o.getLabels() ? "a.micro_batch" : "0") + ", " + orNull(o.getIds()) + ", " +
-               orNull(o.getLabels()) + ", " + orNull(o.getPositions()) + ");");
+        w.line("  lf_load_batch(r, " + Twine(o.getIds() || o.getLabels() ? "a.micro_batch" : "0") + ", " +
+               orNull(o.getIds()) + ", " + orNull(o.getLabels()) + ", " + orNull(o.getPositions()) + ");");
       })
       .Case([&](BeginStepOp) { w.line("  lf_begin_step(r);"); })
       .Case([&](FinishGradientsOp) { w.line("  lf_finish_gradients(r);"); })
       .Case([&](AdamWOp o) {
-        w.line("  lf_adamw(r, " + literal(o.getWhat()) + ", " + Twine(o.getOffset()) + ", " + Twine(o.getCount()) + ", " + Twine(int(o.getDecay())) + ");");
+        w.line("  lf_adamw(r, " + literal(o.getWhat()) + ", " + Twine(o.getOffset()) + ", " + Twine(o.getCount()) +
+               ", " + Twine(int(o.getDecay())) + ");");
       })
       .Case([&](EndStepOp) { w.line("  lf_end_step(r);"); })
       .Default([](Operation *) { llvm_unreachable("lfrt has no other op in functions"); });
@@ -293,7 +320,8 @@ void FunctionWriter::run() {
         // Forward: inputs and outputs lie in the bundle too.
         for (auto [label, used] : llvm::zip(callee.getNames(), signature.arguments)) {
           StringRef name = cast<StringAttr>(label).getValue();
-          bundle |= used && !call.getReverse() && (name == "input" || (name == "output" && (!call.getOutput() || call.getCount() > 1)));
+          bundle |= used && !call.getReverse() &&
+                    (name == "input" || (name == "output" && (!call.getOutput() || call.getCount() > 1)));
         }
       }
     }
@@ -339,11 +367,13 @@ void emitFunctions(Writer &w) {
     parameters |= isa<ParamOp>(op) && !op->use_empty();
     gradients |= isa<GradientOp>(op) && !op->use_empty();
   });
-  for (auto [used, name, arena] : {std::tuple(parameters, "parameter", "LF_PARAMETERS"), std::tuple(gradients, "gradient", "LF_GRADIENTS")})
+  for (auto [used, name, arena] :
+       {std::tuple(parameters, "parameter", "LF_PARAMETERS"), std::tuple(gradients, "gradient", "LF_GRADIENTS")})
     if (used) {
       w.line(Twine("static real *") + name + "(lf_rank *r, int32_t place, int32_t layer) {");
       w.line("  const lf_place &p = places[place];");
-      w.line(Twine("  return (real *)lf_arena(r, ") + arena + ") + p.offset + (p.first < 0 ? 0 : (layer - p.first) * p.stride);");
+      w.line(Twine("  return (real *)lf_arena(r, ") + arena +
+             ") + p.offset + (p.first < 0 ? 0 : (layer - p.first) * p.stride);");
       w.line("}");
       w.line();
     }
@@ -357,7 +387,8 @@ void emitFunctions(Writer &w) {
   if (spots)
     w.line("static char *spot(lf_rank *r, Spot s) { return (char *)lf_arena(r, s.arena) + s.offset; }");
   w.line();
-  w.comment("One line of a rank's program: what runs, for which micro-batch, where its saved activations begin, what it reads and");
+  w.comment("One line of a rank's program: what runs, for which micro-batch, where its saved activations begin, what "
+            "it reads and");
   w.comment("writes.");
   w.line("struct Action {");
   w.line("  const char *name;");

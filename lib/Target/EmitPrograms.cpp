@@ -10,7 +10,8 @@ namespace mlir::lfrt {
 static std::string spot(std::optional<SpotAttr> attr) {
   if (!attr)
     return "{}";
-  return std::string(attr->getArena().getValue() == "saved" ? "{LF_SAVED, " : "{LF_WORKSPACE, ") + std::to_string(attr->getOffset()) + "}";
+  return std::string(attr->getArena().getValue() == "saved" ? "{LF_SAVED, " : "{LF_WORKSPACE, ") +
+         std::to_string(attr->getOffset()) + "}";
 }
 
 static void emitStep(Writer &w) {
@@ -42,8 +43,9 @@ void emitPrograms(Writer &w) {
     w.comment("What pipeline rank " + Twine(program.getPp()) + " does in a step, in order.");
     w.line("static const Action program_" + Twine(program.getPp()) + "[] = {");
     for (RunOp run : program.getBody().getOps<RunOp>())
-      w.line("    {" + literal(run.getCallee()) + ", " + identifier(run.getCallee()) + ", " + Twine(int64_t(run.getMicroBatch())) + ", " + Twine(run.getBundle()) + ", " + spot(run.getInput()) +
-             ", " + spot(run.getOutput()) + "},");
+      w.line("    {" + literal(run.getCallee()) + ", " + identifier(run.getCallee()) + ", " +
+             Twine(int64_t(run.getMicroBatch())) + ", " + Twine(run.getBundle()) + ", " + spot(run.getInput()) + ", " +
+             spot(run.getOutput()) + "},");
     w.line("};");
     w.line();
   }

@@ -16,7 +16,8 @@ static std::string list(ArrayRef<int64_t> values) {
 }
 
 static void emitParameters(Writer &w) {
-  w.comment("Parameters: name, file name, dims, whole shape, without padding, axes of each dim, rows, transposed, columns in the");
+  w.comment("Parameters: name, file name, dims, whole shape, without padding, axes of each dim, rows, transposed, "
+            "columns in the");
   w.comment("file's tensor, decay, initial values.");
   w.line("static const lf_param params[] = {");
   for (ParameterOp p : w.from.getOps<ParameterOp>()) {
@@ -24,11 +25,14 @@ static void emitParameters(Writer &w) {
     for (auto [i, axes] : llvm::enumerate(p.getSplit()))
       split += (i ? ", " : "") + w.mask(cast<ArrayAttr>(axes));
     split += "}";
-    StringRef init = p.getInit() == "ones" ? "LF_INIT_ONES" : p.getInit() == "normal" ? "LF_INIT_NORMAL" : "LF_INIT_ZEROS";
+    StringRef init = p.getInit() == "ones"     ? "LF_INIT_ONES"
+                     : p.getInit() == "normal" ? "LF_INIT_NORMAL"
+                                               : "LF_INIT_ZEROS";
     w.line("    {" + literal(p.getName()) + ", " + literal(p.getHfName()) + ",");
-    w.line("     " + Twine(p.getShape().size()) + ", " + list(p.getShape()) + ", " + list(p.getValid()) + ", " + split + ", " + Twine(p.getRows()) +
-           ", " + Twine(int(p.getTransposed())) + ", " + Twine(p.getHfCol()) + ", " + Twine(p.getHfCols()) + ", " + Twine(int(p.getDecay())) + ", " +
-           init + ", " + number(p.getStd().convertToDouble()) + "},");
+    w.line("     " + Twine(p.getShape().size()) + ", " + list(p.getShape()) + ", " + list(p.getValid()) + ", " + split +
+           ", " + Twine(p.getRows()) + ", " + Twine(int(p.getTransposed())) + ", " + Twine(p.getHfCol()) + ", " +
+           Twine(p.getHfCols()) + ", " + Twine(int(p.getDecay())) + ", " + init + ", " +
+           number(p.getStd().convertToDouble()) + "},");
   }
   w.line("};");
   w.line();
@@ -40,9 +44,9 @@ static void emitPlaces(Writer &w) {
   w.line("static const lf_place places[] = {");
   for (auto [i, p] : llvm::enumerate(w.from.getOps<PlaceOp>())) {
     ParameterOp parameter = parameters[p.getParam()];
-    w.line("    {" + Twine(p.getParam()) + ", " + Twine(p.getPp()) + ", " + Twine(int64_t(p.getFirst())) + ", " + Twine(p.getCount()) + ", " +
-           Twine(p.getOffset()) + ", " + Twine(p.getStride()) + ", " + Twine(int(p.getCopy())) + "}, // " + Twine(i) + ": " + parameter.getOwner() +
-           "." + parameter.getName());
+    w.line("    {" + Twine(p.getParam()) + ", " + Twine(p.getPp()) + ", " + Twine(int64_t(p.getFirst())) + ", " +
+           Twine(p.getCount()) + ", " + Twine(p.getOffset()) + ", " + Twine(p.getStride()) + ", " +
+           Twine(int(p.getCopy())) + "}, // " + Twine(i) + ": " + parameter.getOwner() + "." + parameter.getName());
   }
   w.line("};");
   w.line();
@@ -65,18 +69,19 @@ void emitTables(Writer &w) {
   w.line();
   emitParameters(w);
   emitPlaces(w);
-  w.comment("Regions of the arena: pipeline rank, offset, count, communicator of the gradient, axes that split it, decay, copy.");
+  w.comment("Regions of the arena: pipeline rank, offset, count, communicator of the gradient, axes that split it, "
+            "decay, copy.");
   w.line("static const lf_region regions[] = {");
   for (RegionOp r : w.from.getOps<RegionOp>())
     w.line("    {" + Twine(r.getPp()) + ", " + Twine(r.getOffset()) + ", " + Twine(r.getCount()) + ", " +
-           Twine(r.getComm() ? w.comm(*r.getComm()) : -1) + ", " + w.mask(r.getOwned()) + ", " + Twine(int(r.getDecay())) + ", " +
-           Twine(int(r.getCopy())) + "},");
+           Twine(r.getComm() ? w.comm(*r.getComm()) : -1) + ", " + w.mask(r.getOwned()) + ", " +
+           Twine(int(r.getDecay())) + ", " + Twine(int(r.getCopy())) + "},");
   w.line("};");
   w.comment("Bytes of each pipeline rank: parameters, gradients, optimizer, saved, workspace, staging.");
   w.line("static const lf_memory memory[] = {");
   for (MemoryOp m : w.from.getOps<MemoryOp>())
-    w.line("    {" + Twine(m.getParameters()) + ", " + Twine(m.getGradients()) + ", " + Twine(m.getOptimizer()) + ", " + Twine(m.getSaved()) + ", " +
-           Twine(m.getWorkspace().value_or(m.getBase())) + ", 0},");
+    w.line("    {" + Twine(m.getParameters()) + ", " + Twine(m.getGradients()) + ", " + Twine(m.getOptimizer()) + ", " +
+           Twine(m.getSaved()) + ", " + Twine(m.getWorkspace().value_or(m.getBase())) + ", 0},");
   w.line("};");
   w.line();
 }

@@ -25,7 +25,8 @@ struct TemporaryFolder {
   TemporaryFolder() {
     llvm::SmallString<128> name;
     if (std::error_code error = llvm::sys::fs::createUniqueDirectory("lf-compile", name))
-      throw usage("expected a temporary folder that can be made, got " + quote(error.message()) + "; set TMPDIR to one that can be written");
+      throw usage("expected a temporary folder that can be made, got " + quote(error.message()) +
+                  "; set TMPDIR to one that can be written");
     path = name.c_str();
   }
   ~TemporaryFolder() {
@@ -57,8 +58,9 @@ static Runtime findRuntime(const std::string &tool) {
     if (runtime.include.empty() && fs::exists(folder / "lf/runtime.h"))
       runtime.include = folder;
   if (runtime.archive.empty() || runtime.include.empty())
-    throw usage("expected liblf_runtime_cpu.a and lf/runtime.h beside this tool (in " + quote((root / "lib").string()) + " and " +
-                quote((root / "include").string()) + "), got none; build the target lf_runtime_cpu, or install lf whole");
+    throw usage("expected liblf_runtime_cpu.a and lf/runtime.h beside this tool (in " + quote((root / "lib").string()) +
+                " and " + quote((root / "include").string()) +
+                "), got none; build the target lf_runtime_cpu, or install lf whole");
   fs::path list = runtime.archive.parent_path() / "lf_runtime_cpu.link";
   std::ifstream in(list);
   for (std::string line; std::getline(in, line);)
@@ -105,7 +107,8 @@ static void refuseUnwritable(const std::string &output) {
 static void execute(const std::vector<std::string> &command, const fs::path &folder) {
   llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(command.front());
   if (!program)
-    throw usage("expected a C++ compiler, got " + quote(command.front()) + ": " + program.getError().message() + "; set LF_CXX to one");
+    throw usage("expected a C++ compiler, got " + quote(command.front()) + ": " + program.getError().message() +
+                "; set LF_CXX to one");
   std::string log = (folder / "log").string(), failure;
   std::vector<llvm::StringRef> arguments(command.begin(), command.end());
   std::optional<llvm::StringRef> streams[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
@@ -119,8 +122,8 @@ static void execute(const std::vector<std::string> &command, const fs::path &fol
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (text.size() > 8000)
     text = text.substr(0, 8000) + "...";
-  throw usage("expected the C++ compiler to succeed, got exit code " + std::to_string(code) + (failure.empty() ? "" : " (" + failure + ")") + " of: " +
-                  line,
+  throw usage("expected the C++ compiler to succeed, got exit code " + std::to_string(code) +
+                  (failure.empty() ? "" : " (" + failure + ")") + " of: " + line,
               {"it printed:\n" + text});
 }
 
@@ -137,8 +140,9 @@ void linkExecutable(const std::string &cpp, const std::string &output, const std
   }
   const char *level = std::getenv("LF_OPT");
   std::vector<std::string> command = findCompiler();
-  for (const std::string &word : {std::string("-std=c++17"), "-O" + std::string(level && *level ? level : "1"), "-I" + runtime.include.string(),
-                                  source.string(), std::string("-o"), result.string(), runtime.archive.string()})
+  for (const std::string &word :
+       {std::string("-std=c++17"), "-O" + std::string(level && *level ? level : "1"), "-I" + runtime.include.string(),
+        source.string(), std::string("-o"), result.string(), runtime.archive.string()})
     command.push_back(word);
   command.insert(command.end(), runtime.arguments.begin(), runtime.arguments.end());
   execute(command, folder.path);

@@ -16,9 +16,9 @@ std::string identifier(StringRef name) {
   if (text.empty() || llvm::isDigit(text[0]))
     text = "_" + text;
   // Names of arguments and of C++ that a parameter could have.
-  static const char *const taken[] = {"a",   "at",   "r",    "i",     "layer", "bundle", "work",  "input",  "output",
-                                      "and", "or",   "not",  "xor",   "new",   "delete", "for",   "if",     "else",
-                                      "do",  "int",  "long", "short", "char",  "float",  "double", "switch", "case",
+  static const char *const taken[] = {"a",    "at",   "r",    "i",     "layer", "bundle", "work",   "input",  "output",
+                                      "and",  "or",   "not",  "xor",   "new",   "delete", "for",    "if",     "else",
+                                      "do",   "int",  "long", "short", "char",  "float",  "double", "switch", "case",
                                       "this", "void", "auto", "const", "class", "static", "return", "main"};
   return llvm::is_contained(taken, text) ? text + "_" : text;
 }
@@ -57,7 +57,9 @@ std::string number(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
-StringRef elementName(Type type) { return type.isInteger(32) ? "int32_t" : type.isF64() ? "double" : type.isBF16() ? "uint16_t" : "float"; }
+StringRef elementName(Type type) {
+  return type.isInteger(32) ? "int32_t" : type.isF64() ? "double" : type.isBF16() ? "uint16_t" : "float";
+}
 
 std::string Writer::mask(ArrayAttr axes) const {
   uint32_t bits = 0;

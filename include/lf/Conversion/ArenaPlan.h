@@ -20,8 +20,8 @@ struct Lifetime {
   int64_t offset = -1; ///< set by planArena
 };
 
-/// Sets all offsets; yields the bytes of the arena. Deterministic: the better of best fit by falling size and first fit in
-/// order of time (the latter is optimal for buffers of one size).
+/// Sets all offsets; yields the bytes of the arena. Deterministic: the better of best fit by falling size and first fit
+/// in order of time (the latter is optimal for buffers of one size).
 int64_t planArena(std::vector<Lifetime> &);
 /// Bytes alive (without padding) at each time from 0 to `times` - 1.
 std::vector<int64_t> liveBytes(const std::vector<Lifetime> &, int64_t times);

@@ -28,7 +28,8 @@ TEST(ArenaPlan, NoOverlapOnRandomLifetimes) {
       EXPECT_LE(buffers[i].offset + buffers[i].bytes, bytes);
       for (size_t j = 0; j < i; ++j) {
         bool together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
-        bool apart = buffers[i].offset + buffers[i].bytes <= buffers[j].offset || buffers[j].offset + buffers[j].bytes <= buffers[i].offset;
+        bool apart = buffers[i].offset + buffers[i].bytes <= buffers[j].offset ||
+                     buffers[j].offset + buffers[j].bytes <= buffers[i].offset;
         EXPECT_TRUE(!together || apart) << "buffers " << i << " and " << j << " of round " << round;
       }
     }

@@ -25,12 +25,18 @@ static void expectGemm(const Gemm &g, int64_t m, int64_t n, int64_t k, bool tran
 }
 
 TEST(Gemm, Projection) { expectGemm(gemm("sbh,hgrd->sbgrd", {3, 2, 5}, {5, 2, 2, 4}), 6, 16, 5, false, false, false); }
-TEST(Gemm, InputGradient) { expectGemm(gemm("sbgrd,hgrd->sbh", {3, 2, 2, 2, 4}, {5, 2, 2, 4}), 6, 5, 16, false, true, false); }
-TEST(Gemm, WeightGradient) { expectGemm(gemm("sbh,sbgrd->hgrd", {3, 2, 5}, {3, 2, 2, 2, 4}), 5, 16, 6, true, false, false); }
+TEST(Gemm, InputGradient) {
+  expectGemm(gemm("sbgrd,hgrd->sbh", {3, 2, 2, 2, 4}, {5, 2, 2, 4}), 6, 5, 16, false, true, false);
+}
+TEST(Gemm, WeightGradient) {
+  expectGemm(gemm("sbh,sbgrd->hgrd", {3, 2, 5}, {3, 2, 2, 2, 4}), 5, 16, 6, true, false, false);
+}
 // The result has the columns of the right operand first.
 TEST(Gemm, Swapped) { expectGemm(gemm("sbh,sbv->vh", {3, 2, 5}, {3, 2, 7}), 7, 5, 6, true, false, true); }
 // One query head for each kv head: r has size 1 and may stand anywhere.
-TEST(Gemm, FactorsOfSizeOneDoNotCount) { expectGemm(gemm("sbrgd,hgrd->sbh", {3, 2, 1, 2, 4}, {5, 2, 1, 4}), 6, 5, 8, false, true, false); }
+TEST(Gemm, FactorsOfSizeOneDoNotCount) {
+  expectGemm(gemm("sbrgd,hgrd->sbh", {3, 2, 1, 2, 4}, {5, 2, 1, 4}), 6, 5, 8, false, true, false);
+}
 
 static std::string refusal(const char *spec, const std::vector<int64_t> &lhs, const std::vector<int64_t> &rhs) {
   std::string why;

@@ -1,0 +1,115 @@
+// RUN: lf-opt %s --lf-verify-lowerable -verify-diagnostics -split-input-file
+
+// A batched product is no single GEMM.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd(%x: tensor<2x3x4xf32>, %y: tensor<2x4x5xf32>) attributes {lf.outputs = 0 : i64} {
+  // expected-error @+1 {{expected a product that is one GEMM, got "bsh,bht->bst" on 'tensor<2x3x4xf32>' and 'tensor<2x4x5xf32>': factor "b" is in both operands and the result (a batched product)}}
+  %0 = lf.matmul "bsh,bht->bst" %x, %y : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+// A parameter without a declaration has no place.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd(%ids: tensor<4x2xi32> {lf.input = "ids"}) attributes {lf.outputs = 0 : i64} {
+  // expected-error @+1 {{expected a parameter that is declared, got "e.w"}}
+  %0 = lf.param "w" : tensor<4xf32>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.declare "e" "w" : tensor<8xf32> {split = [""], closed = [], hf_name = "w", valid = array<i64: 8>, rows = 0 : i64, hf_col = 0 : i64, hf_cols = 0 : i64, init = "ones", std = 0.0 : f64, layout = #lf.layout<[{tp}]>} // expected-note {{declared here}}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd() attributes {lf.outputs = 0 : i64} {
+  // expected-error @+1 {{expected the local shape of "e.w", 'tensor<4xf32>', got 'tensor<8xf32>'}}
+  %0 = lf.param "w" : tensor<8xf32>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+// What is saved is taken, in order.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {lf.outputs = 1 : i64} {
+  return %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+// expected-error @+1 {{expected to take what @e.fwd saves, 1 values of the same types in order, got 0}}
+func.func @e.bwd(%dy: tensor<8xf32>) attributes {lf.cotangents = 1 : i64} {
+  return
+}
+
+// -----
+
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+// expected-error @+1 {{expected ids and labels of one shape [S/cp, B], got 'tensor<8xi32>'}}
+func.func @e.fwd(%ids: tensor<8xi32> {lf.input = "ids"}) attributes {lf.outputs = 0 : i64} {
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+lf.stage @stage0 pp 0 chunk 0 embed layers [] counts [] first 0
+// expected-error @+1 {{expected the embedding on the first stage and the head on the last, got stage 1 of 2}}
+lf.stage @stage1 pp 0 chunk 1 layers [] counts [] first 0
+func.func @e.fwd() attributes {lf.outputs = 0 : i64} {
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+// expected-error @+1 {{expected a program for pipeline rank 0, got none; run lf-build-schedule first}}
+lf.stage @stage0 pp 0 chunk 0 embed layers [] counts [] first 0 head
+func.func @e.fwd() attributes {lf.outputs = 0 : i64} {
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+// Parameters that are stored in flat shards need their gathers first.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+// expected-error @+1 {{expected a parameter that is stored whole, got flat axes ["tp"]}}
+lf.declare "e" "w" : tensor<8xf32> {split = [""], closed = [], hf_name = "w", valid = array<i64: 8>, rows = 0 : i64, hf_col = 0 : i64, hf_cols = 0 : i64, init = "ones", std = 0.0 : f64, layout = #lf.layout<[{}], flat {tp}>}
+lf.chain embed @e layers [@e] counts [1] head @e
+
+// -----
+
+// Integers are cut where the cut is one run of memory.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd(%ids: tensor<4x2xi32> {lf.input = "ids"}) attributes {lf.outputs = 0 : i64} {
+  // expected-error @+1 {{expected integers to be sliced along their outermost dim, got dim 1 of 'tensor<4x2xi32>'}}
+  %0 = "lf.slice"(%ids) <{dim = 1 : i64, axes = ["tp"]}> : (tensor<4x2xi32>) -> tensor<4x1xi32>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
