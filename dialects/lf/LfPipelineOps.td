@@ -67,10 +67,11 @@ def Lf_StageOp : Lf_Op<"stage", [Symbol]> {
   let description = [{
     `lf.stage @stage0 pp 0 chunk 0 embed layers [@decoder] counts [7] first 0 {}`: on pipeline rank `pp`, its
     `chunk`-th stage: the embedding (when `embed`), runs of layers starting at layer number `first`, the head (when `head`).
-    Created by lf-assign-stages.
+    Created by lf-assign-stages. (C1) as of lf.chain.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp, I64Attr:$chunk, UnitAttr:$embed, ArrayAttr:$layers, DenseI64ArrayAttr:$counts,
                        I64Attr:$first, UnitAttr:$head);
+  let hasVerifier = 1;
   let assemblyFormat = "$sym_name `pp` $pp `chunk` $chunk (`embed` $embed^)? `layers` $layers `counts` $counts `first` $first (`head` $head^)? attr-dict";
 }
 

@@ -46,6 +46,10 @@ static LogicalResult verifyOwnConstraints(Operation *op) {
     RankedTensorType x = tensorOf(rope.getX());
     if (x.getRank() < 3 || 2 * int64_t(rope.getInvFreq().size()) != x.getShape().back())
       return op->emitOpError() << "(C1) expected inv_freq of d/2 entries for x [S, B, ..., d], got " << rope.getInvFreq().size() << " entries";
+  } else if (auto valid = op->getAttrOfType<IntegerAttr>("valid"); valid && isa<CrossEntropyOp, CrossEntropyGradOp, RowMaxOp, SumExpOp>(op)) {
+    // A shard may lie wholly in the padding, so only the sign is checked here.
+    if (valid.getInt() < 1)
+      return op->emitOpError() << "(C1) expected at least 1 valid column, got " << valid.getInt();
   } else if (auto dropout = dyn_cast<DropoutOp>(op)) {
     double p = dropout.getP().convertToDouble();
     if (!(p > 0.0 && p < 1.0))
@@ -105,6 +109,8 @@ std::map<char, int64_t> mlir::lf::factorSizes(Operation *op) {
 }
 
 LogicalResult MeshOp::verify() {
+  constexpr int64_t rankLimit = int64_t(1) << 31;
+  int64_t ranks = 1;
   llvm::StringSet<> seen;
   if (getAxes().size() != getSizes().size())
     return emitOpError() << "(C1) expected one size for each axis, got " << getAxes().size() << " axes and " << getSizes().size() << " sizes";
@@ -113,6 +119,8 @@ LogicalResult MeshOp::verify() {
       return emitOpError() << "(C1) expected distinct axes, got " << axis << " twice";
     if (size < 1)
       return emitOpError() << "(C1) expected a positive size of axis " << axis << ", got " << size;
+    if (size > rankLimit || (ranks *= size) > rankLimit)
+      return emitOpError() << "(C1) expected at most " << rankLimit << " ranks, got more";
   }
   SmallVector<Attribute> order(getAxes().begin(), getAxes().end());
   for (NamedAttribute name : getNames()) {
@@ -141,16 +149,24 @@ LogicalResult DeclareOp::verify() {
     if (valid < 1 || valid > whole)
       return emitOpError() << "expected valid sizes between 1 and the dim " << whole << ", got " << valid;
   if (int64_t(getRows()) < 0 || int64_t(getRows()) > type.getRank())
-    return emitOpError() << "expected rows between 0 and the rank " << type.getRank() << ", got " << getRows();
+    return emitOpError() << "expected rows between 0 and the rank " << type.getRank() << ", got " << int64_t(getRows());
   return success();
 }
 
-LogicalResult ChainOp::verify() {
-  if (getLayers().size() != getCounts().size())
-    return emitOpError() << "(C1) expected one count for each run of layers, got " << getLayers().size() << " runs and " << getCounts().size()
-                         << " counts";
-  for (auto [layer, count] : llvm::zip(getLayers(), getCounts()))
+/// (C1) of chains and stages: runs of layers, as many counts as runs, and a number of layers that fits a program.
+static LogicalResult verifyRuns(Operation *op, ArrayAttr layers, ArrayRef<int64_t> counts) {
+  constexpr int64_t limit = 1'000'000;
+  if (layers.size() != counts.size())
+    return op->emitOpError() << "(C1) expected one count for each run of layers, got " << layers.size() << " runs and " << counts.size() << " counts";
+  int64_t total = 0;
+  for (auto [layer, count] : llvm::zip(layers, counts)) {
     if (!isa<FlatSymbolRefAttr>(layer) || count < 1)
-      return emitOpError() << "(C1) expected layer symbols with positive counts, got " << layer << " x " << count;
+      return op->emitOpError() << "(C1) expected layer symbols with positive counts, got " << layer << " x " << count;
+    if (count > limit || (total += count) > limit)
+      return op->emitOpError() << "(C1) expected at most " << limit << " layers, got more";
+  }
   return success();
 }
+
+LogicalResult ChainOp::verify() { return verifyRuns(*this, getLayers(), getCounts()); }
+LogicalResult StageOp::verify() { return verifyRuns(*this, getLayers(), getCounts()); }

@@ -43,21 +43,21 @@ func.func @vector.fwd(%x: tensor<8xf32>) -> tensor<8xf32> attributes {lf.outputs
 
 // -----
 
-// expected-error @+1 {{expected argument 0 to be [S, B, ...], got 'f32'}}
+// expected-error @+1 {{expected tensors of static shape as arguments, got 'f32'}}
 func.func @scalar.fwd(%x: f32) -> f32 attributes {lf.outputs = 1 : i64} {
   return %x : f32
 }
 
 // -----
 
-// expected-error @+1 {{expected "lf.outputs" between 0 and the number of results, got 2}}
+// expected-error @+1 {{expected "lf.outputs" to be a number from 0 to 1, got 2 : i64}}
 func.func @outputs.fwd(%x: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {lf.outputs = 2 : i64} {
   return %x : tensor<8x2xf32>
 }
 
 // -----
 
-// expected-error @+1 {{expected "lf.outputs" between 0 and the number of results, got -1}}
+// expected-error @+1 {{expected "lf.outputs" to be a number from 0 to 1, got -1 : i64}}
 func.func @negative.fwd(%x: tensor<8x2xf32>) -> tensor<8x2xf32> attributes {lf.outputs = -1 : i64} {
   return %x : tensor<8x2xf32>
 }

@@ -56,7 +56,7 @@ func.func @factor.fwd(%x: tensor<8x2x6xf32> {lf.layout = #lf.layout<[{}, {}, {}]
 
 // A seed has a list for each dim, of axes of the mesh, and is finished.
 lf.mesh axes ["tp"] sizes [2] names {}
-// expected-error @+1 {{expected the layout of "x" to have 3 dims, got [{tp}, {}]}}
+// expected-error @+1 {{expected "lf.layout" of argument 0 to be a layout of 3 dims, got #lf.layout<[{tp}, {}]>}}
 func.func @rank.fwd(%x: tensor<8x2x8xf32> {lf.layout = #lf.layout<[{tp}, {}]>} loc("x")) -> tensor<8x2x8xf32> attributes {lf.outputs = 1 : i64} {
   %y = lf.activation %x {id = 0 : i64, kind = "silu"} : (tensor<8x2x8xf32>) -> tensor<8x2x8xf32>
   return %y : tensor<8x2x8xf32>

@@ -29,6 +29,10 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
       return signalPassFailure();
     }
     ChainOp chain = *chains.begin();
+    if (std::next(chains.begin()) != chains.end()) {
+      (*std::next(chains.begin())).emitError() << "expected one lf.chain in a module, got a second";
+      return signalPassFailure();
+    }
     SmallVector<Attribute> kinds; // of each layer
     for (auto [kind, count] : llvm::zip(chain.getLayers(), chain.getCounts()))
       kinds.append(count, kind);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/VerifySchedule.h"
 #include "lf/Transforms/Passes.h"
+#include <map>
 #include "llvm/ADT/StringSwitch.h"
 
 namespace mlir::lf {
@@ -31,6 +32,7 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
     if (failed(checkStages(problem)))
       return signalPassFailure();
     module.walk([&](RunOp run) { problem.splitWeightGradient |= run.getPass() == "weight"; });
+    splitWeightGradient = problem.splitWeightGradient;
     for (auto [rank, program] : llvm::enumerate(programs))
       if (failed(checkLines(program, rank)))
         return signalPassFailure();
@@ -80,47 +82,93 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
     return success();
   }
 
-  /// Around each run stand its messages: the receive before, the send after, of this stage, pass and micro-batch; none
-  /// between stages of one rank, and none for weight gradients.
+  /// What a program's lines have in common, to compare them.
+  struct Line {
+    StringRef stage;
+    int64_t microBatch, slot;
+    bool operator==(const Line &) const = default;
+  };
+  static Line lineOf(RunOp op) { return {op.getStage(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
+  static Line lineOf(LoadBatchOp op) { return {op.getStage(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
+  static Line lineOf(RecvOp op) { return {op.getTo(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
+  static Line lineOf(SendOp op) { return {op.getFrom(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
+
+  /// Around each run stand its lines, and no others: load_batch (first and last stage, forward), the receive, the run, the
+  /// send. There is no message between stages of one rank, and none for weight gradients. A bundle lives in one slot.
   LogicalResult checkLines(ProgramOp program, int64_t rank) {
     if (int64_t(program.getPp()) != rank)
-      return program.emitError() << "expected the program of pipeline rank " << rank << ", got rank " << program.getPp();
-    int64_t count = stages.size();
-    auto message = [&](RunOp run, int64_t at, int64_t other) { return run.getPass() != "weight" && other >= 0 && other < count && stages[other].getPp() != stages[at].getPp(); };
-    bool synced = false, stepped = false;
-    Operation *previous = nullptr;
-    for (Operation &line : program.getBody().front()) {
-      if (auto run = dyn_cast<RunOp>(line)) {
-        int64_t at = number(run.getStage());
-        if (at == count || int64_t(stages[at].getPp()) != int64_t(program.getPp()))
-          return run.emitError() << "expected a stage of pipeline rank " << program.getPp() << ", got " << run.getStageAttr();
-        std::optional<::lf::Pass> pass = passOf(run.getPass());
-        if (!pass)
-          return run.emitError() << "expected pass \"forward\", \"backward\" or \"weight\", got \"" << run.getPass() << "\"";
-        bool forward = *pass == ::lf::Pass::F;
-        int64_t from = forward ? at - 1 : at + 1, to = forward ? at + 1 : at - 1;
-        auto recv = dyn_cast_or_null<RecvOp>(previous);
-        if (message(run, at, from) &&
-            (!recv || recv.getTo() != run.getStage() || number(recv.getFrom()) != from || recv.getPass() != run.getPass() ||
-             recv.getMicroBatch() != run.getMicroBatch() || recv.getSlot() != run.getSlot()))
-          return run.emitError() << "expected the receive from stage " << from << " of micro-batch " << run.getMicroBatch() << " before this line";
-        auto send = dyn_cast_or_null<SendOp>(line.getNextNode());
-        if (message(run, at, to) &&
-            (!send || send.getFrom() != run.getStage() || number(send.getTo()) != to || send.getPass() != run.getPass() ||
-             send.getMicroBatch() != run.getMicroBatch()))
-          return run.emitError() << "expected the send to stage " << to << " of micro-batch " << run.getMicroBatch() << " after this line";
-      }
-      if (synced && !isa<OptimizerStepOp>(line))
-        return line.emitError() << "expected lf.optimizer_step after lf.sync_grads, got \"" << line.getName() << "\"";
-      synced = synced || isa<SyncGradsOp>(line);
-      stepped = stepped || isa<OptimizerStepOp>(line);
-      previous = &line;
+      return program.emitError() << "expected the program of pipeline rank " << rank << ", got rank " << int64_t(program.getPp());
+    owners.clear();
+    Operation *line = program.getBody().front().empty() ? nullptr : &program.getBody().front().front();
+    auto take = [&](auto op) {
+      line = line->getNextNode();
+      return op;
+    };
+    while (line && !isa<SyncGradsOp>(line)) {
+      auto load = dyn_cast<LoadBatchOp>(line);
+      if (load && !(load = take(load), line))
+        return load.emitError() << "expected the forward pass of this micro-batch after this line, got nothing";
+      auto recv = dyn_cast<RecvOp>(line);
+      if (recv && !(recv = take(recv), line))
+        return recv.emitError() << "expected the pass that needs this message after this line, got nothing";
+      auto run = dyn_cast<RunOp>(line);
+      if (!run)
+        return line->emitError() << "expected lf.load_batch, lf.recv or lf.run of a pass here, got \"" << line->getName() << "\"";
+      take(run);
+      auto send = dyn_cast_or_null<SendOp>(line);
+      if (send)
+        take(send);
+      if (failed(checkPass(program, load, recv, run, send)))
+        return failure();
     }
-    if (!synced || !stepped)
-      return program.emitError() << "expected a program to end in lf.sync_grads and lf.optimizer_step, got none";
+    if (!line || !isa_and_nonnull<OptimizerStepOp>(line->getNextNode()) || line->getNextNode()->getNextNode())
+      return program.emitError() << "expected a program to end in one lf.sync_grads and one lf.optimizer_step, got something else";
     return success();
   }
 
+  LogicalResult checkPass(ProgramOp program, LoadBatchOp load, RecvOp recv, RunOp run, SendOp send) {
+    int64_t count = stages.size(), at = number(run.getStage());
+    if (at == count || int64_t(stages[at].getPp()) != int64_t(program.getPp()))
+      return run.emitError() << "expected a stage of pipeline rank " << int64_t(program.getPp()) << ", got " << run.getStageAttr();
+    std::optional<::lf::Pass> pass = passOf(run.getPass());
+    if (!pass)
+      return run.emitError() << "expected pass \"forward\", \"backward\" or \"weight\", got \"" << run.getPass() << "\"";
+    Line here = lineOf(run);
+    if (here.microBatch < 0 || here.microBatch >= microBatchLimit)
+      return run.emitError() << "expected a micro-batch from 0 to " << microBatchLimit - 1 << ", got " << here.microBatch;
+    bool forward = *pass == ::lf::Pass::F, weight = *pass == ::lf::Pass::W;
+    int64_t from = forward ? at - 1 : at + 1, to = forward ? at + 1 : at - 1;
+    auto crosses = [&](int64_t other) { return !weight && other >= 0 && other < count && stages[other].getPp() != stages[at].getPp(); };
+
+    bool wantsBatch = forward && (stages[at].getEmbed() || stages[at].getHead());
+    if (wantsBatch != bool(load) || (load && lineOf(load) != here))
+      return run.emitError() << "expected " << (wantsBatch ? "one" : "no") << " lf.load_batch of micro-batch " << here.microBatch << " in slot "
+                             << here.slot << " before this pass, got " << (load ? wantsBatch ? "another" : "one" : "none");
+    if (crosses(from) != bool(recv) || (recv && (lineOf(recv) != here || number(recv.getFrom()) != from || recv.getPass() != run.getPass())))
+      return run.emitError() << "expected " << (crosses(from) ? "the receive from stage " + std::to_string(from) : std::string("no receive"))
+                             << " of micro-batch " << here.microBatch << " before this line";
+    if (crosses(to) != bool(send) || (send && (lineOf(send) != here || number(send.getTo()) != to || send.getPass() != run.getPass())))
+      return run.emitError() << "expected " << (crosses(to) ? "the send to stage " + std::to_string(to) : std::string("no send")) << " of micro-batch "
+                             << here.microBatch << " after this line";
+
+    // A forward fills an empty slot; the last pass that reads the bundle empties it.
+    auto owner = owners.find({at, here.slot});
+    if (forward) {
+      if (owner != owners.end())
+        return run.emitError() << "expected slot " << here.slot << " to be free, got the bundle of micro-batch " << owner->second << " in it";
+      owners[{at, here.slot}] = here.microBatch;
+    } else if (owner == owners.end() || owner->second != here.microBatch) {
+      return run.emitError() << "expected the bundle of micro-batch " << here.microBatch << " in slot " << here.slot << ", got "
+                             << (owner == owners.end() ? "nothing" : "that of micro-batch " + std::to_string(owner->second));
+    } else if (weight || !splitWeightGradient) {
+      owners.erase(owner);
+    }
+    return success();
+  }
+
+  static constexpr int64_t microBatchLimit = 1 << 20;
+  std::map<std::pair<int64_t, int64_t>, int64_t> owners; // (stage, slot) -> micro-batch
+  bool splitWeightGradient = false;
   SmallVector<StageOp> stages; // in stage order
 };
 } // namespace

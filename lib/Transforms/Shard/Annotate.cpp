@@ -3,6 +3,7 @@
 // lf-annotate: all that the parallel strategies say. Every collective follows from these seeds; none is named here.
 //
 //===----------------------------------------------------------------------===//
+#include "CheckBodies.h"
 #include "lf/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
 
@@ -29,6 +30,8 @@ struct Annotate : public mlir::lf::impl::LfAnnotateBase<Annotate> {
                          << tp.getValue() << ", tp-rep " << tpRep.getValue();
       return signalPassFailure();
     }
+    if (failed(checkBodies(module)))
+      return signalPassFailure();
     makeMesh();
     bool ok = true;
     for (DeclareOp declare : module.getOps<DeclareOp>())
@@ -81,8 +84,18 @@ struct Annotate : public mlir::lf::impl::LfAnnotateBase<Annotate> {
       layout.dims.push_back(list->second);
     }
     ::lf::Axes closed;
-    for (Attribute name : declare.getClosed())
-      closed.insert(closed.end(), lists[cast<StringAttr>(name).getValue().str()].begin(), lists[cast<StringAttr>(name).getValue().str()].end());
+    for (Attribute name : declare.getClosed()) {
+      auto list = lists.find(cast<StringAttr>(name).getValue().str());
+      if (list == lists.end())
+        return declare.emitError() << "expected a closed list of \"tp\", \"tp_kv\" or \"tp_rep\", got " << name, false;
+      closed.insert(closed.end(), list->second.begin(), list->second.end());
+    }
+    try {
+      MeshOp::find(declare).getMesh().check(layout, cast<RankedTensorType>(declare.getType()).getShape().vec(),
+                                            (declare.getOwner() + "." + declare.getName()).str());
+    } catch (const ::lf::LayoutError &error) {
+      return declare.emitError() << error.what(), false;
+    }
     declare.setLayoutAttr(LayoutAttr::get(&getContext(), layout, closed));
     return true;
   }

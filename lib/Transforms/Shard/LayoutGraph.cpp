@@ -123,6 +123,11 @@ private:
       if (it == forwardById.end())
         return op->emitError() << "expected \"of\" to number an op of @" << forward.getSymName() << ", got " << id.getInt();
       entry.of = it->second;
+      // The adjoint uses the letters of its primal op: a factor has one size in both.
+      for (auto [factor, size] : out.graph.forward[entry.of].sizes)
+        if (auto mine = entry.sizes.find(factor); mine != entry.sizes.end() && mine->second != size)
+          return op->emitError() << "expected factor \"" << std::string(1, factor) << "\" of an adjoint to be " << size << " as in its primal op, got "
+                                 << mine->second;
     }
     for (Value operand : op->getOperands())
       entry.operands.push_back(out.ids[operand]);
@@ -179,10 +184,9 @@ private:
       if (it == parameters.end())
         return at->emitError() << "expected a link to a parameter of this body, got \"" << link << "\"";
       entry.target = it->second;
-      entry.role = kind == "gradient" ? ::lf::ValueRole::grad : ::lf::ValueRole::raw;
-      if (kind == "gradient")
-        entry.primal = it->second;
-      return success();
+      if (entry.shape != out.graph.values[it->second].shape)
+        return at->emitError() << "expected a link to a value of the same shape, got \"" << link << "\"";
+      return kind == "gradient" ? bind(at, id, ::lf::ValueRole::grad, it->second) : success();
     }
     if (kind == "contribution")
       return success();
@@ -201,7 +205,15 @@ private:
     }
     if (kind != "cotangent" || primal < 0)
       return at->emitError() << "expected a link such as \"cotangent:3.0\", got \"" << link << "\"";
-    entry.role = ::lf::ValueRole::cotangent;
+    return bind(at, id, ::lf::ValueRole::cotangent, primal);
+  }
+
+  /// A cotangent or gradient lives where its primal value lives (P3), so it has its shape.
+  LogicalResult bind(Operation *at, int id, ::lf::ValueRole role, int primal) {
+    ::lf::GValue &entry = out.graph.values[id];
+    if (entry.shape != out.graph.values[primal].shape)
+      return at->emitError() << "expected a link to a value of the same shape, got one to \"" << out.graph.values[primal].name << "\"";
+    entry.role = role;
     entry.primal = primal;
     return success();
   }

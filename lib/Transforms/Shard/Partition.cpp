@@ -3,6 +3,7 @@
 // lf-partition: rules R1 to R4. Every collective of a layer body is created in FunctionPartition::convert.
 //
 //===----------------------------------------------------------------------===//
+#include "CheckBodies.h"
 #include "LayoutGraph.h"
 #include "lf/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
@@ -301,6 +302,8 @@ struct Partition : public mlir::lf::impl::LfPartitionBase<Partition> {
 
   /// Every decision that the rewriting reads is there.
   LogicalResult checkDecided(ModuleOp module) {
+    if (failed(checkBodies(module)))
+      return failure();
     for (DeclareOp declare : module.getOps<DeclareOp>())
       if (!declare.getLayoutAttr())
         return declare.emitError() << "expected a layout, got none: run lf-annotate first";
@@ -315,7 +318,32 @@ struct Partition : public mlir::lf::impl::LfPartitionBase<Partition> {
           auto homes = op.getAttrOfType<ArrayAttr>("homes");
           if (!homes || homes.size() != op.getNumResults() || !op.getAttrOfType<RolesAttr>("roles"))
             return op.emitError() << "expected homes and roles, got none: run lf-propagate first";
+          if (failed(checkDecision(op, homes)))
+            return failure();
         }
+    }
+    return success();
+  }
+
+  /// Homes are layouts of their results (unit: a contribution); roles divide the factors that they split.
+  LogicalResult checkDecision(Operation &op, ArrayAttr homes) {
+    ::lf::Mesh mesh = MeshOp::find(&op).getMesh();
+    try {
+      for (auto [home, result] : llvm::zip(homes, op.getResults())) {
+        if (isa<UnitAttr>(home))
+          continue;
+        auto layout = dyn_cast<LayoutAttr>(home);
+        if (!layout || int64_t(layout.getDims().size()) != wholeType(result).getRank())
+          return op.emitError() << "expected a layout of " << wholeType(result).getRank() << " dims in \"homes\", got " << home;
+        mesh.check(layout.getLayout(), wholeType(result).getShape().vec(), describe(&op));
+      }
+      std::map<char, int64_t> sizes = factorSizes(&op);
+      for (const auto &[factor, axes] : op.getAttrOfType<RolesAttr>("roles").getRoles())
+        if (!sizes.count(factor) || sizes[factor] % mesh.size(axes) != 0)
+          return op.emitError() << "expected a role of a factor of the op that divides it, got \"" << std::string(1, factor) << "\" over "
+                                << mesh.size(axes) << " ranks";
+    } catch (const ::lf::LayoutError &error) {
+      return op.emitError() << error.what();
     }
     return success();
   }

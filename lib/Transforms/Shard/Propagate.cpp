@@ -3,6 +3,7 @@
 // lf-propagate: runs P1 to P4 of the plain C++ core on each layer body and writes the decisions down.
 //
 //===----------------------------------------------------------------------===//
+#include "CheckBodies.h"
 #include "LayoutGraph.h"
 #include "lf/Transforms/Passes.h"
 
@@ -23,6 +24,8 @@ struct Propagate : public mlir::lf::impl::LfPropagateBase<Propagate> {
       module.emitError() << "expected an lf.mesh, got none: run lf-annotate first";
       return signalPassFailure();
     }
+    if (failed(checkBodies(module)))
+      return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr("lf.outputs") && failed(run(mesh, function)))
         return signalPassFailure();

@@ -19,8 +19,13 @@ struct ExpandCrossEntropy : public mlir::lf::impl::LfExpandCrossEntropyBase<Expa
   void runOnOperation() override {
     SmallVector<CrossEntropyOp> ops;
     getOperation().walk([&](CrossEntropyOp op) { ops.push_back(op); });
-    for (CrossEntropyOp op : ops)
+    for (CrossEntropyOp op : ops) {
+      if (!op->getParentOfType<func::FuncOp>()) {
+        op.emitError() << "expected lf.cross_entropy in a function, got it outside";
+        return signalPassFailure();
+      }
       expand(op);
+    }
   }
 
   void expand(CrossEntropyOp op) {
@@ -59,7 +64,7 @@ struct ExpandCrossEntropy : public mlir::lf::impl::LfExpandCrossEntropyBase<Expa
   /// The cotangent of the loss of each token is now that of nll.
   void relink(func::FuncOp forward, int64_t from, int64_t to) {
     auto backward = getOperation().lookupSymbol<func::FuncOp>((ownerOf(forward) + ".bwd").str());
-    if (!backward)
+    if (!backward || backward.isExternal())
       return;
     std::string old = "cotangent:" + std::to_string(from) + ".0", now = "cotangent:" + std::to_string(to) + ".0";
     for (unsigned i = 0; i < backward.getNumArguments(); ++i)
