@@ -111,16 +111,20 @@ RandomPlan randomPlan(uint64_t seed, const std::string &folder) {
   writeFile(folder + "/config.json", p.config, "config.json");
 
   Sizes s = drawSizes(dice, m);
-  std::vector<std::string> common = {"--fp64", "--seq-length", text(m.seqLength), "--global-batch-size",
-                                     text(m.columns * m.microBatches), "--make-vocab-size-divisible-by",
+  std::vector<std::string> common = {"--fp64",
+                                     "--seq-length",
+                                     text(m.seqLength),
+                                     "--global-batch-size",
+                                     text(m.columns * m.microBatches),
+                                     "--make-vocab-size-divisible-by",
                                      text(m.vocabMultiple)};
   if (m.dropout > 0) {
     common.push_back("--hidden-dropout");
     common.push_back(number(m.dropout));
   }
   p.flags = common;
-  for (auto [flag, value] : {std::pair("--micro-batch-size", m.columns / s.dp), {"--dp", s.dp}, {"--tp", s.tp},
-                             {"--pp", s.pp}}) {
+  for (auto [flag, value] :
+       {std::pair("--micro-batch-size", m.columns / s.dp), {"--dp", s.dp}, {"--tp", s.tp}, {"--pp", s.pp}}) {
     p.flags.push_back(flag);
     p.flags.push_back(text(value));
   }

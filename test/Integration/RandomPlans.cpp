@@ -38,8 +38,8 @@ Options parse(int argc, char **argv) {
     char *end = nullptr;
     uint64_t value = std::strtoull(word.c_str(), &end, 10);
     if (word.empty() || *end || word[0] == '-' || value < least)
-      throw usage("\"" + std::string(argv[i]) + "\": expected an integer of at least " + std::to_string(least) + ", got \"" +
-                  word + "\"");
+      throw usage("\"" + std::string(argv[i]) + "\": expected an integer of at least " + std::to_string(least) +
+                  ", got \"" + word + "\"");
     return value;
   };
   for (int i = 1; i < argc; i += 2) {
@@ -134,7 +134,8 @@ int judgeAll(const Options &o, const std::string &tool) {
     }
   }
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::printf("%llu plans, %d failed, %.1f s (seeds %llu to %llu; float64, 3 steps, 2 or more micro-batches, a clip that acts)\n",
+  std::printf("%llu plans, %d failed, %.1f s (seeds %llu to %llu; float64, 3 steps, 2 or more micro-batches, a clip "
+              "that acts)\n",
               static_cast<unsigned long long>(judged), failures, seconds, static_cast<unsigned long long>(o.first),
               static_cast<unsigned long long>(o.first + o.count - 1));
   print(histogram);
@@ -150,10 +151,16 @@ int judgeAll(const Options &o, const std::string &tool) {
                   static_cast<unsigned long long>(three), static_cast<unsigned long long>(judged));
       return 1;
     }
-    for (auto [trait, values] : std::map<std::string, size_t>{{"family", 5}, {"layout", 4}, {"schedule", 3},
-                                                              {"head is embedding", 3}, {"sliding window", 3},
-                                                              {"kv heads repeated", 2}, {"padded vocabulary", 2},
-                                                              {"sequence parallel", 2}, {"biases", 2}, {"dropout", 2}})
+    for (auto [trait, values] : std::map<std::string, size_t>{{"family", 5},
+                                                              {"layout", 4},
+                                                              {"schedule", 3},
+                                                              {"head is embedding", 3},
+                                                              {"sliding window", 3},
+                                                              {"kv heads repeated", 2},
+                                                              {"padded vocabulary", 2},
+                                                              {"sequence parallel", 2},
+                                                              {"biases", 2},
+                                                              {"dropout", 2}})
       if (histogram[trait].size() < values) {
         std::printf("expected %zu kinds of \"%s\" or more, got %zu\n", values, trait.c_str(), histogram[trait].size());
         return 1;

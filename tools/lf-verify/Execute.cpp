@@ -50,18 +50,9 @@ static std::string endOf(const std::string &file) {
   return text.size() > 2000 ? "..." + text.substr(text.size() - 2000) : text;
 }
 
-RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, const RunSettings &settings,
-                        const std::string &folder, const std::string &tool) {
-  std::filesystem::create_directories(folder);
-  CompileRequest request;
-  request.plan = plan;
-  request.plan.notices.clear();
-  request.output = folder + "/train";
-  setenv("LF_OPT", "0", 1);
-  runCompile(request, model, tool);
-
+RunResult runExecutable(const std::string &executable, const RunSettings &settings, const std::string &folder) {
   const std::string metrics = folder + "/metrics.jsonl", log = folder + "/log";
-  int code = run({request.output,
+  int code = run({executable,
                   "--data-path",
                   settings.tokens,
                   "--no-shuffle",
@@ -92,7 +83,7 @@ RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, cons
     throw Error(code == 1 ? Exit::notEqual : Exit::communication,
                 code == 1
                     ? "expected every copy of a parameter to be equal bit for bit, got a difference"
-                    : "expected " + quote(request.output) + " to end with exit code 0, got " + std::to_string(code),
+                    : "expected " + quote(executable) + " to end with exit code 0, got " + std::to_string(code),
                 {endOf(log)});
   RunResult result;
   std::ifstream lines(metrics);
@@ -111,6 +102,18 @@ RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, cons
   result.gradients = readTensors(folder + "/gradients");
   result.weights = readTensors(folder + "/weights");
   return result;
+}
+
+RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, const RunSettings &settings,
+                        const std::string &folder, const std::string &tool) {
+  std::filesystem::create_directories(folder);
+  CompileRequest request;
+  request.plan = plan;
+  request.plan.notices.clear();
+  request.output = folder + "/train";
+  setenv("LF_OPT", "0", 1);
+  runCompile(request, model, tool);
+  return runExecutable(request.output, settings, folder);
 }
 
 } // namespace lf
