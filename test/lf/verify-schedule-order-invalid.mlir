@@ -193,8 +193,8 @@ lf.program @pp0 pp 0 {
   lf.sync_grads
   lf.optimizer_step "adamw"
 }
-// expected-error @+1 {{(S2) rank 1, action 0: expected F mb 0 chunk 0 before B mb 0 chunk 0}}
 lf.program @pp1 pp 1 {
+  // expected-error @+1 {{expected the bundle of micro-batch 0 in slot 0, got nothing}}
   lf.run "backward" @stage1 micro_batch 0 slot 0
   lf.send "backward" @stage1 to @stage0 micro_batch 0 slot 0
   lf.load_batch @stage1 micro_batch 0 slot 0

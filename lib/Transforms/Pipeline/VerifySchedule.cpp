@@ -104,7 +104,7 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
       line = line->getNextNode();
       return op;
     };
-    while (line && !isa<SyncGradsOp>(line)) {
+    while (line && !isa<SyncGradsOp, OptimizerStepOp>(line)) {
       auto load = dyn_cast<LoadBatchOp>(line);
       if (load && !(load = take(load), line))
         return load.emitError() << "expected the forward pass of this micro-batch after this line, got nothing";
@@ -121,8 +121,13 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
       if (failed(checkPass(program, load, recv, run, send)))
         return failure();
     }
-    if (!line || !isa_and_nonnull<OptimizerStepOp>(line->getNextNode()) || line->getNextNode()->getNextNode())
-      return program.emitError() << "expected a program to end in one lf.sync_grads and one lf.optimizer_step, got something else";
+    Operation *step = line ? line->getNextNode() : nullptr;
+    if (!step || !isa<SyncGradsOp>(line))
+      return program.emitError() << "expected a program to end in lf.sync_grads and lf.optimizer_step, got none";
+    if (!isa<OptimizerStepOp>(step))
+      return step->emitError() << "expected lf.optimizer_step after lf.sync_grads, got \"" << step->getName() << "\"";
+    if (Operation *more = step->getNextNode())
+      return more->emitError() << "expected nothing after lf.optimizer_step, got \"" << more->getName() << "\"";
     return success();
   }
 

@@ -1,4 +1,4 @@
-// propagate: expected 3 factors for "argument 0" in activation (f), got "s"
+// propagate: expected argument 1 to be saved value 0 of type 'tensor<8x2x4xf32>', got 'tensor<8xf32>'
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>}) -> (tensor<8x2x4xf32>, tensor<8x2x4xf32>) attributes {lf.outputs = 1 : i64} {
   %y = lf.activation %x {id = 0 : i64, kind = "silu"} : (tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
@@ -10,7 +10,7 @@ func.func @f.bwd(%dy: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>, l
 }
 
 // -----
-// partition: expected a conversion from [{}, {}, {}] to [{}], got none: 3 dims against 1
+// partition: expected a layout of 3 dims in "homes", got #lf.layout<[{}]>
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>}) -> tensor<8x2x4xf32> attributes {lf.outputs = 1 : i64} {
   %y = lf.activation %x {kind = "silu", homes = [#lf.layout<[{}]>], roles = #lf.roles<>} : (tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
@@ -18,7 +18,7 @@ func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>}) -
 }
 
 // -----
-// partition: expected a conversion from [{}, {}, {}] to [{}, {}, {}, {tp}], got none: 3 dims against 4
+// partition: expected a layout of 3 dims in "homes", got #lf.layout<[{}, {}, {}, {tp}]>
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>}) -> tensor<8x2x4xf32> attributes {lf.outputs = 1 : i64} {
   %y = lf.sum %x, %x {homes = [#lf.layout<[{}, {}, {}, {tp}]>], roles = #lf.roles<>} : (tensor<8x2x4xf32>, tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
@@ -26,7 +26,7 @@ func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{}, {}, {}]>}) -
 }
 
 // -----
-// propagate: expected the layout of "argument 0" to have 3 dims, got [{tp}]
+// propagate: expected "lf.layout" of argument 0 to be a layout of 3 dims, got #lf.layout<[{tp}]>
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{tp}]>}) -> tensor<8x2x4xf32> attributes {lf.outputs = 1 : i64} {
   %y = lf.activation %x {kind = "silu", homes = [#lf.layout<[{}, {}, {}]>], roles = #lf.roles<>} : (tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
@@ -34,7 +34,7 @@ func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{tp}]>}) -> tens
 }
 
 // -----
-// partition: expected a conversion from [{tp}] to [{}, {}, {}], got none: 1 dim against 3
+// partition: expected "lf.layout" of argument 0 to be a layout of 3 dims, got #lf.layout<[{tp}]>
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = #lf.layout<[{tp}]>}) -> tensor<8x2x4xf32> attributes {lf.outputs = 1 : i64} {
   %y = lf.activation %x {kind = "silu", homes = [#lf.layout<[{}, {}, {}]>], roles = #lf.roles<>} : (tensor<8x2x4xf32>) -> tensor<8x2x4xf32>
@@ -85,13 +85,13 @@ func.func @f.fwd(%q: tensor<8x2x4x2x4xf32>, %k: tensor<8x2x4x4xf32>, %pos: tenso
 }
 
 // -----
-// annotate: expected argument 0 to be [S, B, ...], got 'tensor<*xf32>'
+// annotate: expected tensors of static shape as arguments, got 'tensor<*xf32>'
 func.func @f.fwd(%x: tensor<*xf32>) -> tensor<*xf32> attributes {lf.outputs = 1 : i64} {
   return %x : tensor<*xf32>
 }
 
 // -----
-// partition: expected "lf.layout" on argument 0, got none: run lf-propagate first
+// partition: expected "lf.layout" of argument 0 to be a layout of 3 dims, got "[{}]"
 lf.mesh axes ["tp"] sizes [2] names {}
 func.func @f.fwd(%x: tensor<8x2x4xf32> {lf.layout = "[{}]"}) -> tensor<8x2x4xf32> attributes {lf.outputs = 1 : i64} {
   return %x : tensor<8x2x4xf32>

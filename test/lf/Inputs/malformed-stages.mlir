@@ -31,7 +31,7 @@ lf.program @pp0 pp 0 {
 }
 
 // -----
-// verify-schedule: got F mb 9223372036854775807 chunk 0
+// verify-schedule: expected a micro-batch from 0 to 1048575, got 9223372036854775807
 lf.stage @s0 pp 0 chunk 0 embed layers [@a] counts [1] first 0 head
 lf.program @pp0 pp 0 {
   lf.load_batch @s0 micro_batch 9223372036854775807 slot 0
@@ -60,7 +60,7 @@ lf.program @pp7 pp 7 {
 }
 
 // -----
-// verify-schedule: (S1) rank 0: expected F mb 0 chunk 0 to run once, got no such action
+// verify-schedule: expected lf.load_batch, lf.recv or lf.run of a pass here, got "lf.fill"
 lf.stage @s0 pp 0 chunk 0 embed layers [@a] counts [1] first 0 head
 lf.program @pp0 pp 0 {
   lf.fill {value = 0.0 : f64} : () -> tensor<f32>
@@ -274,7 +274,7 @@ lf.program @pp1 pp 1 {
 }
 
 // -----
-// verify-schedule: expected a program to end in one lf.sync_grads and one lf.optimizer_step, got something else
+// verify-schedule: expected nothing after lf.optimizer_step, got "lf.optimizer_step"
 lf.stage @stage0 pp 0 chunk 0 embed layers [@a] counts [1] first 0
 lf.stage @stage1 pp 1 chunk 0 layers [@a] counts [1] first 1 head
 lf.program @pp0 pp 0 {
