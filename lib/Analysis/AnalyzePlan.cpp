@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lf/Analysis/AnalyzePlan.h"
 #include "Profiles.h"
+#include "lf/Schedule/BalancedSplit.h"
+#include "lf/Schedule/LayoutString.h"
 #include <map>
 #include <set>
 
@@ -25,6 +27,26 @@ double mlir::lf::flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch) {
     add(chain.getHead(), 1);
   }
   return total / static_cast<double>(tokensOfMicroBatch);
+}
+
+std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t stages, double flopsPerByte) {
+  auto work = [&](StringRef owner) {
+    double total = 0;
+    for (StringRef pass : {".fwd", ".bwd"})
+      if (auto function = partitioned.lookupSymbol<func::FuncOp>((owner + pass).str()))
+        function.walk([&](CostInterface op) {
+          total += std::max(static_cast<double>(op.getFlops()), static_cast<double>(op.getBytes()) * flopsPerByte);
+        });
+    return total;
+  };
+  std::vector<::lf::ChainItem> chain;
+  for (ChainOp op : partitioned.getOps<ChainOp>()) {
+    chain.push_back({'E', work(op.getEmbed())});
+    for (auto [layer, count] : llvm::zip(op.getLayers().getAsRange<FlatSymbolRefAttr>(), op.getCounts()))
+      chain.insert(chain.end(), static_cast<size_t>(count), {'t', work(layer.getValue())});
+    chain.push_back({'L', work(op.getHead())});
+  }
+  return ::lf::printLayout(::lf::balancedSplit(chain, stages));
 }
 
 static ::lf::Pass passOf(RunOp run) {

@@ -46,6 +46,7 @@ struct Run {
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module{};
   double flopsPerToken = 0;
+  ::lf::ParallelPlan plan{request.plan}; ///< with the layout that "auto" turns out to be
 
   ::lf::Compiled operator()(bool wantsText);
   void build(Phase phase, OpPassManager &passes);
@@ -55,7 +56,6 @@ struct Run {
 };
 
 void Run::build(Phase phase, OpPassManager &passes) {
-  const ::lf::ParallelPlan &plan = request.plan;
   PipelineOptions options;
   options.pp = plan.pp;
   options.dp = plan.dp;
@@ -98,9 +98,11 @@ void Run::describeItself() {
 }
 
 void Run::after(Phase phase) {
-  const ::lf::ParallelPlan &plan = request.plan;
   if (phase == Phase::train)
     flopsPerToken = mlir::lf::flopsPerToken(*module, plan.microBatch * plan.dp * plan.seqLength);
+  // What one byte costs in flops: about a desktop's core, and a GPU of today.
+  if (phase == Phase::spmd && plan.layout == ::lf::autoLayout)
+    plan.layout = balancedLayout(*module, plan.pp * plan.vpp, request.target == ::lf::Target::cpu ? 10 : 250);
   if (phase == Phase::schedule) {
     result.report = analyzePrograms(*module, model, plan);
     result.report->flopsPerToken = flopsPerToken;

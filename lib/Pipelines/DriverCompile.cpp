@@ -12,8 +12,6 @@
 namespace lf {
 
 static void refuseMissing(const CompileRequest &request) {
-  if (!request.planTrace.empty())
-    throw usage("\"--plan-trace\" is not implemented yet; --report FILE.html shows the timetable");
   if (request.target == Target::cuda)
     throw usage("\"--target\" \"cuda\" is not implemented yet: expected \"cpu\", got \"cuda\"");
 }
@@ -29,10 +27,21 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
   for (const std::string &warning : compiled.warnings)
     std::cerr << "warning: " << warning << "\n";
   const PlanReport *report = compiled.report ? &*compiled.report : nullptr;
+  if (report && request.plan.layout == autoLayout)
+    std::cerr << "notice: --pipeline-model-parallel-layout auto is \"" << report->plan.layout << "\"\n";
   for (auto [file, flag] : {std::pair(&request.planOut, "--plan-out"), {&request.report, "--report"}})
     if (!file->empty() && last < Phase::runtime)
       throw usage(std::string("\"") + flag + "\": expected --stop-after runtime or emit, got \"" + nameOf(last) +
                   "\": memory is not planned earlier");
+  if (!request.planTrace.empty()) {
+    if (last < Phase::schedule)
+      throw usage(std::string("\"--plan-trace\": expected --stop-after schedule or later, got \"") + nameOf(last) +
+                  "\": there is no schedule earlier");
+    // Durations are flops; a rate makes them times of the size that a cpu needs.
+    constexpr double flopsPerSecond = 1e11;
+    writeFile(request.planTrace, planTrace(report->problem, report->programs, timetableOf(*report, flopsPerSecond)),
+              "--plan-trace");
+  }
   if (!request.planOut.empty())
     writeFile(request.planOut, planText(fullPlanJson(*report)), "--plan-out");
   if (!request.report.empty())

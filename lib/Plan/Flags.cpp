@@ -63,7 +63,7 @@ void planFlags(std::vector<Flag> &t) {
                "",
                "PP",
                "LAYOUT",
-               "stages as text: E embedding, t layer, L head and loss, | next stage, *N repeat",
+               "stages as text: E embedding, t layer, L head and loss, | next stage, *N repeat; or auto",
                {"layout"}});
   t.push_back({"pipeline-schedule",
                Kind::word,
@@ -108,7 +108,7 @@ void callFlags(std::vector<Flag> &t) {
   t.push_back({"emit", Kind::word, Stand::call, "exe", "files", "KIND", "exe or cpp", {}, {"exe", "cpp"}});
   t.push_back(toggle(Stand::call, "files", "dry-run", "print the plan report and build nothing"));
   t.push_back(file("report", "FILE.html", "write the plan report"));
-  t.push_back(file("plan-trace", "FILE.json", "write the planned timetable as a trace"));
+  t.push_back(file("plan-trace", "FILE.json", "write the planned timetable as a trace, at 100 GFLOP/s a rank"));
   t.push_back(file("plan", "FILE.json", "read a plan; flags win over it"));
   t.push_back(file("plan-out", "FILE.json", "write the resolved plan"));
   t.push_back(

@@ -128,7 +128,7 @@ static void oneWayOfChunks(const GivenFlags &given) {
     if (auto it = given.find(name); it != given.end())
       if (const std::string &value = it->second.value();
           name != std::string("num-virtual-stages-per-pipeline-rank") || value != "1")
-        if (value != "auto")
+        if (value != autoLayout)
           asked.push_back(it->second.origin);
   if (asked.size() > 1)
     throw usage("expected one of the three that say how many stages a pipeline rank has, got " + list(asked, "and") +
@@ -148,7 +148,7 @@ static UnevenSplit unevenSplit(const GivenFlags &given, const cxxopts::ParseResu
 
 /// The layout as given, or as the flags for uneven splits mean it.
 static std::string layout(const ParallelPlan &p, const ModelConfig &model, const GivenFlags &given,
-                          const UnevenSplit &split) {
+                          const UnevenSplit &split, const cxxopts::ParseResult &flags) {
   auto stated = given.find("pipeline-model-parallel-layout");
   if (stated != given.end()) {
     if (split.asked())
@@ -156,6 +156,9 @@ static std::string layout(const ParallelPlan &p, const ModelConfig &model, const
                                           "says how many layers each stage has");
     return stated->second.value();
   }
+  if (split.asked() && flags["pipeline-schedule"].as<std::string>() == "zb-v")
+    throw usage("\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
+                "stages are the first and the last of what is left, so the layout has to say how many layers each has");
   return split.asked() ? unevenLayout(model.layers, p.pp, p.vpp, split) : "";
 }
 
@@ -233,7 +236,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   const UnevenSplit split = unevenSplit(given, flags);
   if (flags.count("num-layers-per-virtual-pipeline-stage"))
     p.vpp = chunksOfLayers(model.layers, p.pp, integer("num-layers-per-virtual-pipeline-stage"), split);
-  p.layout = layout(p, model, given, split);
+  p.layout = layout(p, model, given, split, flags);
   p.groupSize = integer("microbatch-group-size-per-virtual-pipeline-stage");
   p.schedule = flags["pipeline-schedule"].as<std::string>();
   p.seqLength = integer("seq-length");
@@ -258,6 +261,10 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
   resolvePlan(p, model);
+  if (auto it = given.find("no-overlap-p2p-communication");
+      it != given.end() && it->second.value() == "true" && p.vpp > 1)
+    throw usage(it->second.origin + " is not implemented yet with several chunks on a pipeline rank: messages are "
+                                    "buffered and the sender never waits; remove it");
   dropDefaults(p, model, request.target);
   return request;
 }

@@ -7,7 +7,10 @@
 
 #include "ReadPlan.h"
 #include "lf/Model/Parameters.h"
+#include "lf/Plan/ParallelPlan.h"
 #include "lf/Plan/PipelineSplit.h"
+#include "lf/Schedule/BalancedSplit.h"
+#include "lf/Schedule/LayoutString.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
@@ -31,6 +34,12 @@ static Json modelJson(const ModelConfig &m) {
 }
 
 std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
+  if (plan.layout == autoLayout) { // without costs: as if ends were free
+    std::vector<ChainItem> chain(static_cast<size_t>(model.layers), ChainItem{'t', 1});
+    chain.insert(chain.begin(), {'E', 0});
+    chain.push_back({'L', 0});
+    return printLayout(balancedSplit(chain, plan.pp * plan.vpp));
+  }
   if (!plan.layout.empty())
     return plan.layout;
   return evenLayout(model.layers, plan.pp, plan.vpp);
@@ -160,7 +169,7 @@ static bool isEven(const ModelConfig &model, int64_t pp, int64_t vpp, const std:
 
 static bool statesAuto(const GivenFlags &flags) {
   auto it = flags.find("pipeline-model-parallel-layout");
-  return it != flags.end() && it->second.value() == "auto";
+  return it != flags.end() && it->second.value() == autoLayout;
 }
 
 void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model) {

@@ -92,10 +92,8 @@ static void tensorParallel(ParallelPlan &p, const ModelConfig &m) {
 /// Chunks on a rank: what the layout says, what is asked for, or what the schedule insists on.
 static void pipeline(ParallelPlan &p, const ModelConfig &m) {
   ScheduleKind kind = parseSchedule(p.schedule);
-  if (p.schedule == "zb-h1" || p.schedule == "zb-v")
-    throw usage("\"--pipeline-schedule\" " + quote(p.schedule) +
-                " is not implemented yet: expected \"gpipe\", \"1f1b\" or \"interleaved\", got " + quote(p.schedule));
-  if (!p.layout.empty()) {
+  bool automatic = p.layout == autoLayout;
+  if (!p.layout.empty() && !automatic) {
     LayoutRequest request;
     request.pp = p.pp;
     request.layers = m.layers;

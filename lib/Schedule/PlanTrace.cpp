@@ -1,6 +1,6 @@
 //===- PlanTrace.cpp - A schedule for a trace viewer ----------------------===//
 //
-// Chrome's JSON trace format: complete events for actions, flow events for messages, one thread a pipeline rank.
+// Chrome's JSON trace format: complete events for actions and messages, flow events from one rank to the other.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/Timetable.h"
@@ -26,8 +26,9 @@ private:
   std::string text;
 };
 
-std::string at(int64_t rank, double time) {
-  return "\"pid\":0,\"tid\":" + std::to_string(rank) + ",\"ts\":" + number(time);
+/// A rank has two tracks, as in the trace of a run: its passes, and the messages that are on their way to it.
+std::string at(int64_t rank, double time, bool messages = false) {
+  return "\"pid\":0,\"tid\":" + std::to_string(2 * rank + messages) + ",\"ts\":" + number(time);
 }
 
 } // namespace
@@ -47,8 +48,9 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
 
   int64_t flow = 0;
   for (int64_t rank = 0; rank < static_cast<int64_t>(programs.size()); ++rank) {
-    writer.event("\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":" + std::to_string(rank) +
-                 ",\"args\":{\"name\":\"pipeline rank " + std::to_string(rank) + "\"}");
+    for (bool messages : {false, true})
+      writer.event("\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":" + std::to_string(2 * rank + messages) +
+                   ",\"args\":{\"name\":\"pp" + std::to_string(rank) + (messages ? " messages\"}" : " passes\"}"));
     for (size_t i = 0; i < programs[rank].size(); ++i) {
       const Action &a = programs[rank][i];
       const Span &span = times.spans[rank][i];
@@ -66,8 +68,11 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
                        std::string(a.pass == Pass::F ? "activations" : "gradients") +
                        "\",\"id\":" + std::to_string(flow++) + ",";
       writer.event("\"ph\":\"s\"," + id + at(rank, span.end * scale));
-      writer.event("\"ph\":\"f\",\"bp\":\"e\"," + id +
-                   at(output->rank, starts[{static_cast<int64_t>(a.pass), target, a.microBatch}] * scale));
+      double used = starts[{static_cast<int64_t>(a.pass), target, a.microBatch}];
+      writer.event("\"ph\":\"f\",\"bp\":\"e\"," + id + at(output->rank, used * scale));
+      writer.event("\"ph\":\"X\",\"name\":\"" + pass + mb + "\",\"cat\":\"message\"," +
+                   at(output->rank, span.end * scale, true) + ",\"dur\":" + number((used - span.end) * scale) +
+                   ",\"args\":{\"from\":" + std::to_string(rank) + ",\"micro_batch\":" + mb + "}");
     }
   }
   return writer.finish();

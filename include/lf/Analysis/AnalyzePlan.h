@@ -15,6 +15,10 @@ namespace mlir::lf {
 /// `training` is the module after phase train: whole shapes, @X.fwd and @X.bwd, one lf.chain.
 double flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch);
 
+/// The layout of pp x vpp stages of equal work, from the module after phase spmd (local shapes). The work of an op is its
+/// flops, or `flopsPerByte` for each byte that it touches where that is more.
+std::string balancedLayout(ModuleOp partitioned, int64_t stages, double flopsPerByte);
+
 /// Everything of the report but memory and flopsPerToken, from the module after phase schedule: local shapes, lf.mesh,
 /// lf.stage, lf.program. Pipeline ranks come in order; the mesh has "pp" as its major axis.
 ::lf::PlanReport analyzePrograms(ModuleOp scheduled, const ::lf::ModelConfig &model, const ::lf::ParallelPlan &plan);

@@ -17,6 +17,9 @@ namespace lf {
 enum class Dtype { f32, f64, bf16 };
 enum class Target { cpu, cuda };
 
+/// The layout that the compiler makes, once it knows what each op costs.
+inline constexpr const char *autoLayout = "auto";
+
 struct ParallelPlan {
   // sizes
   int64_t tp = 1, pp = 1, cp = 1, ep = 1, etp = 1, dp = 1, vpp = 1;
@@ -24,7 +27,7 @@ struct ParallelPlan {
   bool sequenceParallel = false;
 
   // pipeline
-  std::string layout;             ///< the user's own spelling; empty: derived
+  std::string layout;             ///< the user's own spelling; empty: derived; autoLayout: by costs
   std::string schedule = "1f1b";  ///< gpipe | 1f1b | interleaved | zb-h1 | zb-v
   int64_t groupSize = 0;          ///< micro-batches that run through a chunk before the next chunk; 0: pp
 

@@ -48,8 +48,9 @@ Timetable timetable(const SchedulingProblem &, const Programs &, const ScheduleC
 std::string printTimetable(const SchedulingProblem &, const Programs &, const Timetable &, double unit = 0,
                            int64_t columns = 400);
 
-/// The planned schedule in Chrome's trace format (chrome://tracing, Perfetto): a track a rank, a slice an action, an
-/// arrow a message. `scale` turns the unit of the timetable into microseconds.
+/// The planned schedule in Chrome's trace format (chrome://tracing, Perfetto). Each rank has a track "pp0 passes", a slice
+/// an action, and a track "pp0 messages", a slice from the end of the action that sends to the start of the one that
+/// reads; an arrow a message. `scale` turns the unit of the timetable into microseconds.
 std::string planTrace(const SchedulingProblem &, const Programs &, const Timetable &, double scale = 1e6);
 
 } // namespace lf

@@ -38,6 +38,27 @@ TEST_F(PipelineFlagsTest, Divisions) {
             "/ 2 in a group = 1 remainder 1; 2 or 4 micro-batches would do");
 }
 
+TEST_F(PipelineFlagsTest, Schedules) {
+  EXPECT_EQ(plan("--pp 2 --pipeline-schedule zb-h1 --global-batch-size 4").vpp, 1);
+  EXPECT_EQ(plan("--pp 2 --pipeline-schedule zb-v --global-batch-size 4").vpp, 2) << "two stages a rank by itself";
+  EXPECT_EQ(refusal("--pp 2 --vpp 2 --pipeline-schedule zb-h1 --global-batch-size 4"),
+            "expected 1 chunk on a rank (--vpp) for --pipeline-schedule zb-h1, got 2");
+  EXPECT_EQ(refusal("--pp 2 --pipeline-schedule zb-v --decoder-first-pipeline-num-layers 1"),
+            "\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
+            "stages are the first and the last of what is left, so the layout has to say how many layers each has");
+  EXPECT_EQ(refusal("--pp 2 --vpp 2 --global-batch-size 4 --no-overlap-p2p-communication"),
+            "\"--no-overlap-p2p-communication\" is not implemented yet with several chunks on a pipeline rank: messages are "
+            "buffered and the sender never waits; remove it");
+}
+
+TEST_F(PipelineFlagsTest, Automatic) {
+  ParallelPlan p = plan("--pp 2 --layout auto");
+  EXPECT_EQ(p.layout, autoLayout);
+  EXPECT_EQ(p.vpp, 1);
+  EXPECT_EQ(plan("--pp 2 --vpp 2 --layout auto --global-batch-size 4").vpp, 2);
+  EXPECT_EQ(layoutText(p, model), "Ett|ttL") << "before costs are known";
+}
+
 TEST_F(PipelineFlagsTest, GroupSize) {
   EXPECT_EQ(plan("--pp 2 --vpp 2 --global-batch-size 6 --microbatch-group-size-per-vp-stage 3").groupSize, 3);
   EXPECT_EQ(refusal("--pp 2 --microbatch-group-size-per-vp-stage 2 --global-batch-size 4"),

@@ -108,14 +108,21 @@ TEST(Timetable, printsRowsOfRanks) {
 TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {
   Timed t = timed(ScheduleKind::zeroBubbleV, {2, 2, 3}, 1, 1, 1, 0.5);
   nlohmann::json trace = nlohmann::json::parse(planTrace(t.schedule.problem, t.schedule.programs, t.times, 1000));
-  int slices = 0, starts = 0, ends = 0;
+  int slices = 0, starts = 0, ends = 0, messages = 0;
+  std::vector<std::string> tracks;
   for (const auto &event : trace.at("traceEvents")) {
     std::string kind = event.at("ph");
-    slices += kind == "X";
+    if (event.at("name") == "thread_name")
+      tracks.push_back(event.at("args").at("name"));
+    bool message = kind == "X" && event.at("cat") == "message";
+    messages += message;
+    slices += kind == "X" && !message;
+    if (message)
+      EXPECT_EQ(int(event.at("tid")) % 2, 1);
     starts += kind == "s";
     ends += kind == "f";
-    if (kind == "X" && event.at("name") == "F0" && event.at("args").at("stage") == 1) {
-      EXPECT_EQ(event.at("tid"), 1);
+    if (kind == "X" && !message && event.at("name") == "F0" && event.at("args").at("stage") == 1) {
+      EXPECT_EQ(event.at("tid"), 2);
       EXPECT_EQ(event.at("ts"), 1500.0);
       EXPECT_EQ(event.at("dur"), 1000.0);
     }
@@ -123,4 +130,6 @@ TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {
   EXPECT_EQ(slices, 2 * 2 * 3 * 3);
   EXPECT_EQ(starts, 2 * 2 * 3); // edges 0-1 and 2-3, both directions, three micro-batches
   EXPECT_EQ(ends, starts);
+  EXPECT_EQ(messages, starts);
+  EXPECT_EQ(tracks, (std::vector<std::string>{"pp0 passes", "pp0 messages", "pp1 passes", "pp1 messages"}));
 }
