@@ -76,7 +76,7 @@ TEST_F(Failure, ProcessThatFails) {
   if (!*LF_MPIEXEC)
     GTEST_SKIP() << "built without MPI";
   Finished run = runProgram(mpi(4), {timeout, "LF_FAULT=1 2 throw"});
-  expect(run, 5, {"error: rank 1: ", "a fault of the test", "rank 3 stopped; it was waiting for rank"});
+  expect(run, 5, {"error: rank 1: ", "a fault of the test", "rank 3 stopped; it was waiting for rank 1 at recv"});
   EXPECT_LT(run.seconds, 40);
 }
 

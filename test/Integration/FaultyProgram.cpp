@@ -42,8 +42,10 @@ static void fault(lf_rank *r) {
     raise(SIGKILL);
   if (!std::strcmp(what, "stop"))
     raise(SIGSTOP);
-  if (!std::strcmp(what, "throw"))
+  if (!std::strcmp(what, "throw")) {
+    sleep(1);
     throw std::runtime_error("a fault of the test");
+  }
   while (!std::strcmp(what, "sleep"))
     sleep(1);
 }

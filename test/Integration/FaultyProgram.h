@@ -15,8 +15,9 @@ namespace lf::test {
 
 /// Compiles a small tied llama for `flags` (with --fp32, a sequence of 16, four samples a step) to scratch/name and
 /// writes scratch/tokens.bin. The program reads LF_FAULT="RANK STEP WHAT" (step from 1): "die" ends the process by
-/// SIGKILL, "stop" suspends it by SIGSTOP, "throw" lets the rank fail, "sleep" keeps it from ever going on (the last
-/// two concern one rank also where ranks are threads). Returns the path of the executable.
+/// SIGKILL, "stop" suspends it by SIGSTOP, "throw" lets the rank fail a second later, when the others wait, "sleep"
+/// keeps it from ever going on (the last two concern one rank also where ranks are threads). Returns the path of the
+/// executable.
 std::string compileFaulty(const Scratch &scratch, const std::string &name, const std::vector<std::string> &flags);
 
 struct Finished {

@@ -27,18 +27,21 @@ static int64_t ranks_of(int32_t comm) {
     n *= comms[comm].axes >> i & 1 ? axes[i].size : 1;
   return n;
 }
-static void all_gather(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {
+static void all_gather(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
+                       int32_t comm, int32_t stream) {
   if (!chosen(site))
     return lf_all_gather(r, what, x, y, count, comm, stream);
   for (int64_t i = 0; i < ranks_of(comm); ++i)
     std::memcpy((real *)y + i * count, x, count * sizeof(real));
 }
-static void reduce_scatter(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count, lf_reduction how, int32_t comm, int32_t stream) {
+static void reduce_scatter(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
+                           lf_reduction how, int32_t comm, int32_t stream) {
   if (!chosen(site))
     return lf_reduce_scatter(r, what, x, y, count, how, comm, stream);
   std::memcpy(y, (const real *)x + lf_coordinate(r, comms[comm].axes) * count, count * sizeof(real));
 }
-static void all_reduce(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count, lf_reduction how, int32_t comm, int32_t stream) {
+static void all_reduce(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
+                           lf_reduction how, int32_t comm, int32_t stream) {
   if (!chosen(site))
     return lf_all_reduce(r, what, x, y, count, how, comm, stream);
   std::memmove(y, x, count * sizeof(real));
@@ -64,7 +67,8 @@ template <typename Add> static void half(int site, void *y, int64_t count, Add a
 static void accumulate(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count) {
   half(site, y, count, [&] { lf_accumulate(r, what, x, y, count); });
 }
-static void matmul(int site, lf_rank *r, const char *what, const void *a, const void *b, void *c, int64_t m, int64_t n, int64_t k, int32_t trans_a, int32_t trans_b, int32_t more) {
+static void matmul(int site, lf_rank *r, const char *what, const void *a, const void *b, void *c, int64_t m, int64_t n,
+                   int64_t k, int32_t trans_a, int32_t trans_b, int32_t more) {
   half(site, c, m * n, [&] { lf_matmul(r, what, a, b, c, m, n, k, trans_a, trans_b, more); });
 }
 } // namespace mutant

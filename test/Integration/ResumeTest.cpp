@@ -86,28 +86,31 @@ TEST_F(Resume, FiftyKillsDuringSavesLoseNothing) {
     more.insert(more.end(), constant.begin(), constant.end());
     return words("k", more);
   };
-  auto newest = [&] { return std::stoll(bytes("kills/latest_checkpointed_iteration.txt")); };
+  auto newest = [&]() -> int64_t { return std::stoll(bytes("kills/latest_checkpointed_iteration.txt")); };
+  auto named = [&](const char *format, int64_t step) {
+    char name[64];
+    std::snprintf(name, sizeof name, format, static_cast<long long>(step));
+    return save + name;
+  };
+  auto unfinished = [&](int64_t step) { return named("/.iter_%07lld.tmp", step); };
+  auto published = [&](int64_t step) { return named("/iter_%07lld", step); };
   ASSERT_EQ(runProgram(with({"--train-iters", "1"})).code, 0);
   std::mt19937 random(11);
   int kills = 0, attempts = 0;
   for (; kills < 50 && attempts < 400; ++attempts) {
     const int64_t before = newest();
-    // Some time after its first save: steps and saves take milliseconds each, so that many kills fall into the next
-    // one.
+    // Within a save after its first: files are being written once the folder of the next step stands there.
     std::optional<std::chrono::steady_clock::time_point> due;
     auto now = [&] {
-      if (!due && newest() > before)
-        due = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 12000);
+      if (!due && newest() > before && std::filesystem::exists(unfinished(newest() + 1)))
+        due = std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 3000);
       return due && std::chrono::steady_clock::now() >= *due;
     };
     Finished run = runProgram(with({"--train-iters", "100000", "--load", save, "--save-interval", "1"}), {}, 60, now);
     ASSERT_EQ(run.code, 128 + 9) << run.output; // 4: what the last kill left behind could not be loaded
     ASSERT_GT(newest(), before) << "a checkpoint was lost";
-    char unfinished[64];
-    std::snprintf(unfinished, sizeof unfinished, "kills/.iter_%07lld.tmp", static_cast<long long>(newest() + 1));
-    char unnamed[64];
-    std::snprintf(unnamed, sizeof unnamed, "kills/iter_%07lld", static_cast<long long>(newest() + 1));
-    kills += std::filesystem::exists(*scratch / unfinished) || std::filesystem::exists(*scratch / unnamed);
+    // Not published yet, or published and not yet named as the newest.
+    kills += std::filesystem::exists(unfinished(newest() + 1)) || std::filesystem::exists(published(newest() + 1));
   }
   EXPECT_EQ(kills, 50) << "of " << attempts << " runs";
   const std::string steps = std::to_string(newest() + 1);
