@@ -66,6 +66,8 @@ uint64_t Trace::issue(const Where &at, OpKind kind, const char *what, const char
     slot.word[i].store(raw[i], std::memory_order_release);
   slot.version.store(2 * entry.sequence + 2);
   next_.store(entry.sequence + 1);
+  if (keep_log_ && kind == OpKind::Enter) // nothing says when it is done: the next one does
+    log_.push_back(entry);
   return entry.sequence;
 }
 

@@ -61,9 +61,11 @@ public:
   /// Marks it done. Owner thread only; ignored when the ring has overwritten it.
   void done(uint64_t sequence);
 
-  /// From now on also keeps every entry that is done, without bound, for log(): what --trace writes. Owner thread only.
+  /// From now on also keeps every operation that is done and every lf_enter, without bound, for log(): what --trace
+  /// writes. Owner thread only.
   void keep_log(bool on) { keep_log_ = on; }
   const std::vector<TraceEntry> &log() const { return log_; }
+  int64_t log_begin_ns = 0; ///< time 0 of the log, for its owner to set
 
   /// The newest `count` entries, oldest first. Any thread.
   std::vector<TraceEntry> last(int64_t count) const;

@@ -15,6 +15,7 @@
 #include "real.h"
 #include "replicas.h"
 #include "text.h"
+#include "trace_file.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -49,12 +50,14 @@ void check_outputs(const Options &o) {
     check_writable("--save-hf", o.save_hf);
   if (!o.dump_gradients.empty())
     check_writable("--dump-gradients", o.dump_gradients);
-  if (!o.metrics.empty()) {
-    std::string folder = std::filesystem::path(o.metrics).parent_path().string();
-    check_writable("--metrics", folder.empty() ? "." : folder);
+  for (const auto &[flag, path] : {std::pair("--metrics", &o.metrics), std::pair("--trace", &o.trace)}) {
+    if (path->empty())
+      continue;
+    std::string folder = std::filesystem::path(*path).parent_path().string();
+    check_writable(flag, folder.empty() ? "." : folder);
     std::error_code ignored;
-    if (std::filesystem::is_directory(o.metrics, ignored))
-      throw Failure{4, "--metrics: " + quote(o.metrics) + ": expected a file, got a directory"};
+    if (std::filesystem::is_directory(*path, ignored))
+      throw Failure{4, std::string(flag) + ": " + quote(*path) + ": expected a file, got a directory"};
   }
 }
 
@@ -118,6 +121,8 @@ void train(Job &job, lf_rank &c) {
   int64_t saved = job.checkpoint ? c.step.step : -1; // what --save need not write again
   if (saved >= 0 && o.save != o.load)
     saved = -1;
+  if (!o.trace.empty())
+    start_trace(c);
   auto begin = Clock::now();
   while (c.step.step < job.steps && !c.step.stop) {
     auto start = Clock::now();
@@ -130,6 +135,8 @@ void train(Job &job, lf_rank &c) {
       saved = c.step.step;
     }
   }
+  if (!o.trace.empty())
+    write_trace(c, o.trace);
   if (!o.save.empty() && saved != c.step.step)
     save_checkpoint(c, o.save);
   if (c.step.stop && c.step.step < job.steps) {

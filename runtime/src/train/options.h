@@ -44,7 +44,7 @@ struct Options {
   bool timeout_set = false;      ///< the flag was given (it wins over LF_TIMEOUT_SECONDS)
 
   // Files
-  std::string load, save, save_hf, dump_gradients, metrics;
+  std::string load, save, save_hf, dump_gradients, metrics, trace;
   int64_t save_interval = 0; ///< 0: at the end and on a signal only
   int64_t log_interval = 10;
 };

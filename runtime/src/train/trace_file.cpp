@@ -1,0 +1,148 @@
+//===- trace_file.cpp - The measured timeline of a run, as a file ---------===//
+//
+// See trace_file.h. An action lasts until the next one begins: a rank runs its program line by line.
+//
+//===----------------------------------------------------------------------===//
+#include "trace_file.h"
+
+#include "../comm/comm.h"
+#include "../context.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace lf::rt {
+namespace {
+
+int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+bool ends_with(const std::string &text, const char *end) {
+  size_t n = std::strlen(end);
+  return text.size() >= n && text.compare(text.size() - n, n, end) == 0;
+}
+
+/// A layer's function, called by an action.
+bool is_body(const std::string &function) {
+  return ends_with(function, ".fwd") || ends_with(function, ".bwd") || ends_with(function, ".wgrad");
+}
+
+/// "F", "B" or "W" for the passes of a stage, else "".
+const char *pass_of(const std::string &function) {
+  return ends_with(function, ".forward")    ? "F"
+         : ends_with(function, ".backward") ? "B"
+         : ends_with(function, ".weight")   ? "W"
+                                            : "";
+}
+
+struct Writer {
+  int32_t rank;
+  int64_t begin;
+  std::string text{};
+
+  void metadata(const char *kind, int tid, const std::string &name) {
+    text += R"({"ph":"M","name":")" + std::string(kind) + R"(","pid":)" + std::to_string(rank + 1) + R"(,"tid":)" +
+            std::to_string(tid) + R"(,"args":{"name":)" + nlohmann::json(name).dump() + "}},\n";
+  }
+  void slice(int tid, const std::string &name, const std::string &category, int64_t from, int64_t to,
+             const nlohmann::ordered_json &args) {
+    char times[96];
+    std::snprintf(times, sizeof times, R"("ts":%.3f,"dur":%.3f)", static_cast<double>(from - begin) * 1e-3,
+                  static_cast<double>(std::max<int64_t>(to - from, 0)) * 1e-3);
+    text += R"({"ph":"X","name":)" + nlohmann::json(name).dump() + R"(,"cat":)" + nlohmann::json(category).dump() +
+            R"(,"pid":)" + std::to_string(rank + 1) + R"(,"tid":)" + std::to_string(tid) + "," + times + R"(,"args":)" +
+            args.dump() + "},\n";
+  }
+};
+
+} // namespace
+
+std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int64_t begin_ns,
+                         int64_t end_ns) {
+  Writer w{rank, begin_ns};
+  const std::string track = "pp" + std::to_string(pp);
+  w.metadata("process_name", 0, "rank " + std::to_string(rank));
+  w.metadata("thread_name", 2 * pp, track + " passes");
+  w.metadata("thread_name", 2 * pp + 1, track + " messages");
+  std::vector<const TraceEntry *> order;
+  for (const TraceEntry &e : log)
+    order.push_back(&e);
+  std::sort(order.begin(), order.end(),
+            [](const TraceEntry *a, const TraceEntry *b) { return a->sequence < b->sequence; });
+
+  int64_t action_end = end_ns, body_end = end_ns; // of the next one, seen from behind
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const TraceEntry &e = **it;
+    const std::string function = e.function;
+    nlohmann::ordered_json args = nlohmann::ordered_json::object();
+    if (e.micro_batch >= 0)
+      args["micro_batch"] = e.micro_batch;
+    if (e.layer >= 0)
+      args["layer"] = e.layer;
+    if (e.kind != OpKind::Enter) {
+      args["in"] = function;
+      args["count"] = e.count;
+      if (e.peer >= 0)
+        args["peer"] = e.peer;
+      std::string name = op_name(e.kind);
+      w.slice(2 * pp + 1, name + " " + e.what, e.comm[0] ? e.comm : "pp", e.issued_ns, e.done_ns, args);
+    } else if (is_body(function)) {
+      w.slice(2 * pp, function + (e.layer >= 0 ? " " + std::to_string(e.layer) : ""), "layer", e.issued_ns, body_end,
+              args);
+      body_end = e.issued_ns;
+    } else {
+      std::string pass = pass_of(function);
+      if (!pass.empty())
+        args["stage"] = function.substr(0, function.find('.'));
+      w.slice(2 * pp, pass.empty() ? function : pass + std::to_string(e.micro_batch), pass.empty() ? "step" : pass,
+              e.issued_ns, action_end, args);
+      action_end = body_end = e.issued_ns;
+    }
+  }
+  return w.text;
+}
+
+void start_trace(lf_rank &c) {
+  c.trace->keep_log(true);
+  c.comms[static_cast<size_t>(c.program->world_comm)]->barrier("start of the trace");
+  c.trace->log_begin_ns = now_ns();
+}
+
+void write_trace(lf_rank &c, const std::string &path) {
+  int64_t end = now_ns();
+  c.trace->keep_log(false);
+  std::vector<TraceEntry> log = c.trace->log();
+  log.erase(
+      std::remove_if(log.begin(), log.end(), [&](const TraceEntry &e) { return e.issued_ns < c.trace->log_begin_ns; }),
+      log.end());
+  std::string mine = trace_events(log, c.rank, c.pp, c.trace->log_begin_ns, end);
+  Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
+  int64_t size = static_cast<int64_t>(mine.size());
+  std::vector<int64_t> sizes(c.rank == 0 ? static_cast<size_t>(c.world) : 0);
+  world.gather("trace sizes", &size, sizes.data(), sizeof size);
+  int64_t most = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
+  world.broadcast("trace size", &most, sizeof most);
+  mine.resize(static_cast<size_t>(most), ' ');
+  std::vector<char> all(c.rank == 0 ? static_cast<size_t>(most * c.world) : 0);
+  world.gather("trace", mine.data(), all.data(), most);
+  if (c.rank != 0)
+    return;
+  std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  for (size_t i = 0; i < sizes.size(); ++i)
+    text.append(all.data() + i * static_cast<size_t>(most), static_cast<size_t>(sizes[i]));
+  text.resize(text.size() - 2); // the last ",\n"; each rank has its metadata at least
+  std::FILE *file = std::fopen(path.c_str(), "w");
+  bool written =
+      file && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fputs("\n]}\n", file) >= 0;
+  if (file && std::fclose(file) != 0)
+    written = false;
+  if (!written)
+    throw Failure{4, "--trace: \"" + path + "\": expected a file that can be written to, got: " + std::strerror(errno)};
+}
+
+} // namespace lf::rt

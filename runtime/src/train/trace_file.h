@@ -1,0 +1,27 @@
+//===- trace_file.h - The measured timeline of a run, as a file -----------===//
+//
+// What --trace writes: Chrome's trace format, which chrome://tracing and Perfetto read, with the track and slice names
+// of lf-compile's --plan-trace, so that the two can be laid over each other.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "../trace.h"
+
+namespace lf::rt {
+
+/// The events of one rank, a line each, each ending in ",\n": a process of the rank with two tracks, "pp0 passes" (one
+/// slice an action: "F3", "B3", "W3" for passes of micro-batch 3, other actions by name; inside it one a layer) and
+/// "pp0 messages" (one slice a communication). `log` is Trace::log(), `begin_ns` time 0, `end_ns` the end of the last
+/// slice; both of the clock of TraceEntry.
+std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int64_t begin_ns,
+                         int64_t end_ns);
+
+/// From here on every operation is kept. All ranks take part: time 0 is when the last one arrived.
+void start_trace(lf_rank &);
+
+/// Gathers the events of all ranks; rank 0 writes them. All ranks take part. Throws Failure 4 that names --trace when
+/// the file cannot be written.
+void write_trace(lf_rank &, const std::string &path);
+
+} // namespace lf::rt

@@ -1,0 +1,98 @@
+//===- TraceFileTest.cpp - What --trace writes ----------------------------===//
+//
+// Slices have the names of the planned trace, actions last until the next one, and every rank is in the file.
+//
+//===----------------------------------------------------------------------===//
+#include "train/trace_file.h"
+#include "TinyProgram.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+using namespace lf::rt;
+using namespace lf::rt::test;
+
+namespace {
+
+TraceEntry entry(uint64_t sequence, OpKind kind, const char *function, int64_t issued, int64_t done, int32_t layer = -1,
+                 int32_t micro_batch = -1) {
+  TraceEntry e;
+  e.sequence = sequence;
+  e.kind = kind;
+  e.issued_ns = issued;
+  e.done_ns = done;
+  e.layer = layer;
+  e.micro_batch = micro_batch;
+  copy_name(e.function, function);
+  copy_name(e.what, kind == OpKind::Enter ? function : "x");
+  return e;
+}
+
+nlohmann::json parse(std::string events) {
+  events.resize(events.size() - 2);
+  return nlohmann::json::parse("[" + events + "]");
+}
+
+TEST(TraceFile, ActionsLastUntilTheNextOneAndLayersLieInside) {
+  // As the log has them: a communication is added when it is done, after what was entered before.
+  std::vector<TraceEntry> log = {
+      entry(1, OpKind::Enter, "stage0.forward", 1000, 0, -1, 3), entry(2, OpKind::Enter, "decoder.fwd", 1500, 0, 0, 3),
+      entry(3, OpKind::Enter, "decoder.fwd", 2500, 0, 1, 3),     entry(4, OpKind::AllReduce, "decoder.fwd", 2600, 2900, 1, 3),
+      entry(5, OpKind::Enter, "stage0.weight", 4000, 0, -1, 2),  entry(6, OpKind::Enter, "sync_grads.pp1", 6000, 0)};
+  nlohmann::json events = parse(trace_events(log, 5, 1, 1000, 9000));
+  std::map<std::string, nlohmann::json> slices;
+  std::vector<std::string> tracks;
+  for (const auto &e : events) {
+    EXPECT_EQ(e.at("pid"), 6);
+    if (e.at("ph") == "X")
+      slices[e.at("name")] = e;
+    else
+      tracks.push_back(e.at("args").at("name"));
+  }
+  EXPECT_EQ(tracks, (std::vector<std::string>{"rank 5", "pp1 passes", "pp1 messages"}));
+  auto expect = [&](const char *name, double ts, double dur, int tid) {
+    ASSERT_TRUE(slices.count(name)) << name;
+    EXPECT_EQ(slices[name].at("ts"), ts) << name;
+    EXPECT_EQ(slices[name].at("dur"), dur) << name;
+    EXPECT_EQ(slices[name].at("tid"), tid) << name;
+  };
+  expect("F3", 0, 3, 2);
+  expect("decoder.fwd 0", 0.5, 1, 2);
+  expect("decoder.fwd 1", 1.5, 1.5, 2);
+  expect("all_reduce x", 1.6, 0.3, 3);
+  expect("W2", 3, 2, 2);
+  expect("sync_grads.pp1", 5, 3, 2);
+  EXPECT_EQ(slices["F3"].at("args").at("stage"), "stage0");
+}
+
+TEST(TraceFile, ARunWritesEveryRank) {
+  Folder folder;
+  write_tokens(folder);
+  Result result = run(TinyProgram(2, 2, 1), {"--data-path", folder / "tokens.bin", "--train-iters", "2", "--lr", "0.05",
+                                             "--trace", folder / "trace.json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  nlohmann::json trace = nlohmann::json::parse(std::ifstream(folder / "trace.json"));
+  std::set<int> ranks;
+  for (const auto &e : trace.at("traceEvents")) {
+    ranks.insert(e.at("pid").get<int>() - 1);
+    if (e.at("ph") == "X") {
+      EXPECT_GE(e.at("ts"), 0);
+      EXPECT_GE(e.at("dur"), 0);
+    }
+  }
+  EXPECT_EQ(ranks, (std::set<int>{0, 1, 2, 3}));
+}
+
+TEST(TraceFile, AFolderIsRefusedBeforeTraining) {
+  Folder folder;
+  write_tokens(folder);
+  Result result = run(TinyProgram(1, 1, 1), {"--data-path", folder / "tokens.bin", "--train-iters", "1", "--lr", "0.05",
+                                             "--trace", folder.path});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(result.err.find("expected a file, got a directory"), std::string::npos) << result.err;
+}
+
+} // namespace
