@@ -210,6 +210,21 @@ def Lf_CountOp : Lf_ModelOp<"count", (ins Lf_Int:$labels), (outs Lf_Real:$result
   let summary = "number of labels that count";
   let description = "`sb->`.";
 }
+def Lf_DepthLossOp : Lf_ForwardOp<"depth_loss", (ins Lf_Real:$x, I64Attr:$depth, F64Attr:$share),
+                                  (outs Lf_Real:$result)> {
+  let summary = "the loss sum of one depth of multi-token prediction";
+  let description = [{
+    `->`, linear. x itself; its adjoint is lf.depth_weight. So the forward reports the plain sum, and what flows back is the
+    gradient of the weighted mean (docs/rationale/mtp.md).
+  }];
+}
+def Lf_DepthWeightOp : Lf_ModelOp<"depth_weight", (ins Lf_Real:$dy, I64Attr:$depth, F64Attr:$share),
+                                  (outs Lf_Real:$dx)> {
+  let summary = "adjoint of depth_loss: dy times the weight of the depth in this step";
+  let description = [{
+    `->`, linear. The weight is share x (labels of the step) / (labels of the depth in the step); `share` is factor / depths.
+  }];
+}
 def Lf_BroadcastOp : Lf_ModelOp<"broadcast", (ins Lf_Real:$x), (outs Lf_Real:$result)> {
   let summary = "a scalar everywhere";
   let description = "`->sb`; linear.";

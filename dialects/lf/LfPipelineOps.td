@@ -37,10 +37,12 @@ def Lf_DeclareOp : Lf_Op<"declare"> {
     The type is whole (and padded) at every level. `layout` (lf-annotate) is where it is stored; `gradient` (lf-partition) the
     layout in which its gradient accumulates.
     `split` names the strategy list of each dim; `closed` those over which it is repeated on purpose.
-    `valid` are the dims without padding; `rows`, `transposed`, `hf_col`, `hf_cols` place it in the tensor of the file.
+    `valid` are the dims without padding; `rows`, `transposed`, `hf_col`, `hf_cols`, `hf_row`, `hf_rows` place it in the tensor of
+    the file (hf_rows 0: all rows). `optional`: a file may lack it, and then it is initialised.
   }];
   let arguments = (ins StrAttr:$owner, StrAttr:$name, TypeAttr:$type, StrArrayAttr:$split, StrArrayAttr:$closed, StrAttr:$hf_name,
                        DenseI64ArrayAttr:$valid, I64Attr:$rows, UnitAttr:$transposed, I64Attr:$hf_col, I64Attr:$hf_cols,
+                       DefaultValuedAttr<I64Attr, "0">:$hf_row, DefaultValuedAttr<I64Attr, "0">:$hf_rows, UnitAttr:$optional,
                        UnitAttr:$decay, StrAttr:$init, F64Attr:$std,
                        OptionalAttr<Lf_LayoutAttr>:$layout, OptionalAttr<Lf_LayoutAttr>:$gradient);
   let assemblyFormat = "$owner $name `:` $type attr-dict";
@@ -55,10 +57,15 @@ def Lf_ChainOp : Lf_Op<"chain"> {
   let summary = "the layers of the model, in order";
   let description = [{
     `lf.chain embed @embed layers [@decoder] counts [32] head @head`: runs of equal layers. (C1) as many counts as
-    layers, all positive.
+    layers, all positive. With multi-token prediction, `final @final mtp @mtp depths 1` before the head: the final norm
+    runs after the last layer, wherever that is, and @mtp has all depths. (C2) `mtp` needs `final` and 1 to 16 `depths`.
   }];
-  let arguments = (ins FlatSymbolRefAttr:$embed, ArrayAttr:$layers, DenseI64ArrayAttr:$counts, FlatSymbolRefAttr:$head);
-  let assemblyFormat = "`embed` $embed `layers` $layers `counts` $counts `head` $head attr-dict";
+  let arguments = (ins FlatSymbolRefAttr:$embed, ArrayAttr:$layers, DenseI64ArrayAttr:$counts,
+                       OptionalAttr<FlatSymbolRefAttr>:$final, OptionalAttr<FlatSymbolRefAttr>:$mtp, DefaultValuedAttr<I64Attr, "0">:$depths,
+                       FlatSymbolRefAttr:$head);
+  let assemblyFormat = [{
+    `embed` $embed `layers` $layers `counts` $counts (`final` $final^)? (`mtp` $mtp^ `depths` $depths)? `head` $head attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -66,13 +73,20 @@ def Lf_StageOp : Lf_Op<"stage", [Symbol]> {
   let summary = "a part of the chain that runs without a boundary";
   let description = [{
     `lf.stage @stage0 pp 0 chunk 0 embed layers [@decoder] counts [7] first 0 {}`: on pipeline rank `pp`, its
-    `chunk`-th stage: the embedding (when `embed`), runs of layers starting at layer number `first`, the head (when `head`).
-    Created by lf-assign-stages. (C1) as of lf.chain.
+    `chunk`-th stage: the embedding (when `embed`), runs of layers starting at layer number `first`, the bodies of `tail` once
+    each (`tail [@final, @mtp]`: the final norm, multi-token prediction), the head (when `head`).
+    Created by lf-assign-stages. (C1) as of lf.chain; (C2) `tail` has symbols.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp, I64Attr:$chunk, UnitAttr:$embed, ArrayAttr:$layers, DenseI64ArrayAttr:$counts,
-                       I64Attr:$first, UnitAttr:$head);
+                       I64Attr:$first, OptionalAttr<ArrayAttr>:$tail, UnitAttr:$head);
   let hasVerifier = 1;
-  let assemblyFormat = "$sym_name `pp` $pp `chunk` $chunk (`embed` $embed^)? `layers` $layers `counts` $counts `first` $first (`head` $head^)? attr-dict";
+  let assemblyFormat = [{
+    $sym_name `pp` $pp `chunk` $chunk (`embed` $embed^)? `layers` $layers `counts` $counts `first` $first (`tail` $tail^)? (`head` $head^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Embedding, multi-token prediction or head: some body of the stage takes ids or labels.
+    bool takesTokens();
+  }];
 }
 
 def Lf_ProgramOp : Lf_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
@@ -90,7 +104,7 @@ def Lf_ProgramOp : Lf_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
 class Lf_ProgramLine<string mnemonic> : Lf_Op<mnemonic, [HasParent<"::mlir::lf::ProgramOp">]>;
 
 def Lf_LoadBatchOp : Lf_ProgramLine<"load_batch"> {
-  let summary = "ids (first stage) and labels (last stage) of one micro-batch, into the stage's bundle";
+  let summary = "the ids and labels that a stage's bodies take, of one micro-batch, into the stage's bundle";
   let arguments = (ins FlatSymbolRefAttr:$stage, I64Attr:$micro_batch, I64Attr:$slot);
   let assemblyFormat = "$stage `micro_batch` $micro_batch `slot` $slot attr-dict";
 }

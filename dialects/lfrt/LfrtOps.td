@@ -79,9 +79,14 @@ def Lfrt_MaskOp : Lfrt_Op<"mask"> {
 }
 def Lfrt_AddLossOp : Lfrt_Op<"add_loss"> {
   let summary = "lf_add_loss";
-  let description = "It counts where the index over `repeated` is 0. (C1) both are one element.";
-  let arguments = (ins Lfrt_Buffer:$loss, Lfrt_Buffer:$tokens, StrArrayAttr:$repeated);
-  let assemblyFormat = "$loss `,` $tokens `repeated` $repeated attr-dict `:` type($loss) `,` type($tokens)";
+  let description = [{
+    It counts where the index over `repeated` is 0. With `depth`: lf_add_depth_loss, of that depth of multi-token prediction.
+    (C1) both are one element.
+  }];
+  let arguments = (ins Lfrt_Buffer:$loss, Lfrt_Buffer:$tokens, StrArrayAttr:$repeated, OptionalAttr<I64Attr>:$depth);
+  let assemblyFormat = [{
+    $loss `,` $tokens `repeated` $repeated (`depth` $depth^)? attr-dict `:` type($loss) `,` type($tokens)
+  }];
   let hasVerifier = 1;
 }
 
@@ -143,9 +148,10 @@ def Lfrt_BeginStepOp : Lfrt_Op<"begin_step"> {
   let assemblyFormat = "attr-dict";
 }
 def Lfrt_LoadBatchOp : Lfrt_Op<"load_batch", [AttrSizedOperandSegments]> {
-  let summary = "lf_load_batch";
+  let summary = "lf_load_batch, or lf_load_shifted when `shift` is given";
   let description = "What is not given is not wanted.";
-  let arguments = (ins Optional<Lfrt_Buffer>:$ids, Optional<Lfrt_Buffer>:$labels, Optional<Lfrt_Buffer>:$positions);
+  let arguments = (ins Optional<Lfrt_Buffer>:$ids, Optional<Lfrt_Buffer>:$labels, Optional<Lfrt_Buffer>:$positions,
+                       OptionalAttr<I64Attr>:$shift);
   let assemblyFormat = "(`ids` $ids^ `:` type($ids))? (`labels` $labels^ `:` type($labels))? "
                        "(`positions` $positions^ `:` type($positions))? attr-dict";
 }

@@ -19,9 +19,9 @@ def Lfrt_MeshOp : Lfrt_Op<"mesh"> {
 
 def Lfrt_ModelOp : Lfrt_Op<"model"> {
   let summary = "the sizes of lf_program";
-  let description = "`dtype`, whole sequence, samples and micro-batches of a rank, vocabulary without padding, layers.";
+  let description = "`dtype`, whole sequence, samples and micro-batches of a rank, vocabulary without padding, layers, depths of MTP.";
   let arguments = (ins TypeAttr:$dtype, I64Attr:$seq_length, I64Attr:$micro_batch, I64Attr:$micro_batches,
-                      I64Attr:$vocab, I64Attr:$layers);
+                      I64Attr:$vocab, I64Attr:$layers, DefaultValuedAttr<I64Attr, "0">:$mtp_depths);
   let assemblyFormat = "$dtype attr-dict";
 }
 
@@ -40,6 +40,7 @@ def Lfrt_ParameterOp : Lfrt_Op<"parameter"> {
   }];
   let arguments = (ins StrAttr:$owner, StrAttr:$name, DenseI64ArrayAttr:$shape, DenseI64ArrayAttr:$valid,
                        ArrayAttr:$split, I64Attr:$rows, UnitAttr:$transposed, StrAttr:$hf_name, I64Attr:$hf_col, I64Attr:$hf_cols,
+                       DefaultValuedAttr<I64Attr, "0">:$hf_row, DefaultValuedAttr<I64Attr, "0">:$hf_rows, UnitAttr:$optional,
                        UnitAttr:$decay,
                        StrAttr:$init, F64Attr:$std);
   let assemblyFormat = "$owner $name `shape` $shape attr-dict";

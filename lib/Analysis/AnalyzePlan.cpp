@@ -24,6 +24,9 @@ double mlir::lf::flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch) {
     add(chain.getEmbed(), 1);
     for (auto [layer, count] : llvm::zip(chain.getLayers().getAsRange<FlatSymbolRefAttr>(), chain.getCounts()))
       add(layer.getValue(), count);
+    for (std::optional<StringRef> body : {chain.getFinal(), chain.getMtp()})
+      if (body)
+        add(*body, 1);
     add(chain.getHead(), 1);
   }
   return total / static_cast<double>(tokensOfMicroBatch);
@@ -44,6 +47,10 @@ std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t stages, doubl
     chain.push_back({'E', work(op.getEmbed())});
     for (auto [layer, count] : llvm::zip(op.getLayers().getAsRange<FlatSymbolRefAttr>(), op.getCounts()))
       chain.insert(chain.end(), static_cast<size_t>(count), {'t', work(layer.getValue())});
+    if (op.getFinal())
+      chain.back().cost += work(*op.getFinal());
+    if (int64_t depths = op.getDepths(); op.getMtp() && depths > 0)
+      chain.insert(chain.end(), static_cast<size_t>(depths), {'m', work(*op.getMtp()) / static_cast<double>(depths)});
     chain.push_back({'L', work(op.getHead())});
   }
   return ::lf::printLayout(::lf::balancedSplit(chain, stages));
@@ -85,6 +92,9 @@ struct Analyzer {
       f(layer.getValue(), count, first);
       first += count;
     }
+    if (ArrayAttr tail = stage.getTailAttr())
+      for (auto body : tail.getAsRange<FlatSymbolRefAttr>())
+        f(body.getValue(), 1, -1);
     if (stage.getHead())
       f("head", 1, -1);
   }
@@ -105,7 +115,10 @@ void Analyzer::stages() {
     stageOfSymbol[stage.getSymName().str()] = s.stage;
     forEachRun(stage, [&](StringRef owner, int64_t times, int64_t first) {
       const ::lf::LayerProfile &p = profile(owner);
-      s.items.insert(s.items.end(), static_cast<size_t>(times), first >= 0 ? "t" : owner == "embed" ? "E" : "L");
+      if (owner == "mtp") // one body has all depths
+        s.items.insert(s.items.end(), static_cast<size_t>(report.model.mtpDepths), "m");
+      else if (owner != "final")
+        s.items.insert(s.items.end(), static_cast<size_t>(times), first >= 0 ? "t" : owner == "embed" ? "E" : "L");
       for (int64_t layer = first; first >= 0 && layer < first + times; ++layer)
         s.layers.push_back(layer);
       s.parameters += times * p.parameters;
@@ -146,7 +159,7 @@ void Analyzer::parameters() {
 }
 
 /// sync_grads: one all-reduce for each set of parameters that share the axes of their unfinished sum, their split,
-/// decay and being a copy, as they lie together; then the tied embedding's exchange between two pipeline ranks.
+/// decay and being a copy, as they lie together; then the exchange of tied parameters between pipeline ranks.
 void Analyzer::gradients(::lf::PipelineRankReport &rank) {
   ::lf::Mesh sizes = mesh.getMesh();
   auto real = [&](::lf::Axes axes) {
@@ -155,16 +168,16 @@ void Analyzer::gradients(::lf::PipelineRankReport &rank) {
     return axes;
   };
   std::map<std::tuple<::lf::Axes, ::lf::Axes, bool, bool>, int64_t> regions;
-  bool tied = false;
-  int64_t tiedElements = 0;
+  int64_t tiedMessages = 0, tiedElements = 0; // the original's rank answers every copy
   for (const auto &[parameter, layers] : owned[rank.pp]) {
     DeclareOp declaration = DeclareOp::find(module, parameter.first, parameter.second);
     int64_t elements = localElements(declaration, mesh);
     auto shared = [&](const Owned &other) { return other.contains(parameter); };
     if (llvm::count_if(owned, shared) > 1 &&
         llvm::any_of(owned, [&](const Owned &other) { return shared(other) && other.at(parameter).second; })) {
-      tied = true;
-      tiedElements += elements;
+      int64_t messages = layers.second ? 1 : llvm::count_if(owned, shared) - 1;
+      tiedMessages += messages;
+      tiedElements += messages * elements;
     }
     if (!declaration.getGradient())
       continue;
@@ -180,8 +193,8 @@ void Analyzer::gradients(::lf::PipelineRankReport &rank) {
     if (n > 1)
       ::lf::addTraffic(rank.traffic, {groupName(mesh, partial), "all_reduce", 1, 2 * (n - 1) * elements * width / n});
   }
-  if (tied)
-    ::lf::addTraffic(rank.traffic, {"pp", "send", 1, tiedElements * width});
+  if (tiedMessages)
+    ::lf::addTraffic(rank.traffic, {"pp", "send", tiedMessages, tiedElements * width});
 }
 
 void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
@@ -199,10 +212,12 @@ void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
     } else if (isa<SyncGradsOp>(line)) {
       gradients(rank);
     } else if (isa<OptimizerStepOp>(line)) {
-      // Loss, count, square sum and the wish to stop, in float64.
+      // Loss, count, square sum and the wish to stop; loss and count of each depth of MTP: in float64.
       int64_t n = mesh.getMesh().world();
       if (n > 1)
         ::lf::addTraffic(rank.traffic, {"world", "all_reduce", 1, 2 * (n - 1) * 32 / n});
+      if (int64_t depths = report.model.mtpDepths; depths > 0 && n > 1)
+        ::lf::addTraffic(rank.traffic, {"world", "all_reduce", 1, 2 * (n - 1) * 16 * depths / n});
     }
   }
 }

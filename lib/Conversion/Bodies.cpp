@@ -162,7 +162,7 @@ llvm::DenseMap<Value, Value> aliasesOf(const Groups &groups, func::FuncOp from) 
     }
   };
   for (Operation &op : from.front()) {
-    if (isIdentity(groups, &op)) {
+    if (isIdentity(groups, &op) || isa<lf::DepthLossOp>(op)) {
       aliases[op.getResult(0)] = op.getOperand(0);
     } else if (auto reduce = dyn_cast<lf::AllReduceOp>(op)) {
       Value x = rootOf(aliases, reduce.getX());
@@ -214,7 +214,7 @@ void BodyLowering::finish() {
   if (Value out = body.func.getArgument("output");
       out && end->getNumOperands() > 0 && root(end->getOperand(0)) != output)
     launch(end, "copy", {get(end->getOperand(0))}, {out}, {i(l.hidden)});
-  if (forward && kind.isHead) {
+  if (forward && (kind.isHead || kind.isMtp)) {
     ::lf::Axes counted = l.groups.mesh.getStrategy("pp");
     if (auto partial = from->getAttrOfType<ArrayAttr>("lf.partial"))
       llvm::append_range(counted, lf::axesOf(partial));
@@ -222,8 +222,12 @@ void BodyLowering::finish() {
     for (const std::string &axis : l.groups.trim(lf::axesOf(l.groups.mesh.getAxes())))
       if (!llvm::is_contained(counted, axis))
         repeated.push_back(axis);
-    AddLossOp::create(b, from.getLoc(), get(end->getOperand(0)), get(end->getOperand(1)),
-                      lf::axesAttr(b.getContext(), repeated));
+    // After the stream, the loss sum and the count of each depth; or those of the model alone.
+    int64_t outputs = from->getAttrOfType<IntegerAttr>("lf.outputs").getInt();
+    for (int64_t at = kind.isMtp, depth = 0; at + 1 < outputs; at += 2, ++depth)
+      AddLossOp::create(b, from.getLoc(), get(end->getOperand(at)), get(end->getOperand(at + 1)),
+                        lf::axesAttr(b.getContext(), repeated),
+                        kind.isMtp ? b.getI64IntegerAttr(depth) : IntegerAttr());
   }
 }
 

@@ -62,7 +62,7 @@ void BodyLowering::lowerAccumulate(lf::AccumulateOp op) {
 }
 
 void BodyLowering::lower(Operation *op) {
-  if (lowerCollective(op))
+  if (lowerCollective(op) || isa<lf::DepthLossOp>(op)) // The latter is its operand; see aliasesOf.
     return;
   auto rowsOf = [&](Value x, int64_t cols) { return i(count(x) / cols); };
   auto norm = [&](StringRef kernel, Value x, APFloat eps) {
@@ -147,6 +147,9 @@ void BodyLowering::lower(Operation *op) {
       .Case([&](lf::NllOp o) { launch(op, "nll", {i(count(o.getResult()))}); })
       .Case([&](lf::SumAllOp o) { launch(op, "sum_all", {i(count(o.getX()))}); })
       .Case([&](lf::CountOp o) { launch(op, "count", {i(count(o.getLabels()))}); })
+      .Case([&](lf::DepthWeightOp o) {
+        launch(op, "depth_weight", {i(o.getDepth()), o.getShareAttr()});
+      })
       .Case([&](lf::BroadcastOp o) { launch(op, "broadcast", {i(count(o.getResult()))}); })
       .Case([&](lf::FillOp o) {
         launch(op, "fill", {b.getF64FloatAttr(o.getValue().convertToDouble()), i(count(o.getResult()))});

@@ -53,7 +53,7 @@ struct SavedValue {
   enum { inBundle, parameter, integer } from = inBundle;
   int64_t offset = 0;              ///< inBundle: byte of the layer's bundle
   Name name;                       ///< parameter
-  std::string input;               ///< integer: "ids", "labels", "positions"
+  std::string input;               ///< integer: "ids", "labels", "ids_1", ..., "positions"
   std::vector<lf::SliceOp> slices; ///< integer: how the part was cut, first cut first
 };
 
@@ -65,10 +65,11 @@ struct Body {
   std::vector<RankedTensorType> integerTypes;
 };
 
-/// A layer kind, "embed" or "head". Its bundle begins with its input (not of "embed").
+/// A layer kind, "embed", "head", or what stands between: "final", "mtp". Its bundle begins with its input (not of
+/// "embed").
 struct Kind {
   std::string name;
-  bool isEmbed = false, isHead = false;
+  bool isEmbed = false, isHead = false, isMtp = false;
   func::FuncOp forward, backward; ///< of lf
   func::FuncOp weight;            ///< of lf; null unless lf-split-backward made it
   Body fwd, bwd, wgt;
@@ -100,9 +101,10 @@ struct Stage {
   lf::StageOp op;
   int64_t index, pp;
   std::vector<Run> runs;
-  int64_t ids = -1, labels = -1; ///< bytes of the stage's bundle
-  int64_t input = 0;             ///< where the stage's input lies in it
-  int64_t bundle = 0;            ///< bytes
+  /// Ids and labels that its bodies take, and their byte of the bundle.
+  std::vector<std::pair<std::string, int64_t>> tokens{};
+  int64_t input = 0;  ///< where the stage's input lies in it
+  int64_t bundle = 0; ///< bytes
   std::string name() const { return lf::StageOp(op).getSymName().str(); }
   /// Cotangents that a backward writes: one for each layer, and the head's.
   int64_t steps() const {
@@ -125,8 +127,9 @@ struct Region {
   int64_t pp, offset, count;
   ::lf::Axes partial, owned;
   bool decay, copy;
-  std::string tied;  ///< the parameter that lives on two pipeline ranks, alone in its region; or empty
-  int64_t peer = -1; ///< its other pipeline rank
+  std::string tied;           ///< the parameter that lives on several pipeline ranks, alone in its region; or empty
+  int64_t tiedIndex = -1;     ///< its number: gradients are exchanged in this order on every rank
+  std::vector<int64_t> peers; ///< of the original: the ranks of its copies; of a copy: the rank of the original
 };
 
 /// Everything the passes below share.
@@ -154,6 +157,8 @@ struct Lowering {
   int64_t placeIndex(const Name &name, int64_t pp, int64_t first) const;
 };
 
+/// By how many tokens "ids", "labels" (0), "ids_1" (1), ... are shifted; -1: the name is of no such input.
+int64_t shiftOf(StringRef input);
 /// Fills kinds (functions only) and stages from lf.chain, lf.stage and the functions.
 void collectStages(Lowering &);
 /// Bundles of kinds and stages.

@@ -73,7 +73,7 @@ void placeParameters(Lowering &l) {
   // Rounded up so that every shard begins at a cache line, whatever the type.
   auto padded = [&](int64_t parameter) { return (localElements(l, l.parameters[parameter]) + 15) / 16 * 16; };
 
-  // Which blocks each pipeline rank holds, and the parameters that two of them hold.
+  // Which blocks each pipeline rank holds, and the ranks of each parameter: that of the original first.
   std::vector<std::vector<Held>> blocks(l.numRanks);
   std::map<int64_t, std::vector<int64_t>> owners;
   for (Stage &stage : l.stages)
@@ -120,12 +120,16 @@ void placeParameters(Lowering &l) {
           keys.push_back(key);
     int64_t at = 0;
     for (const Key &key : keys) {
-      Region region{pp, at, 0, key.partial, key.owned, key.decay, key.copy, "", -1};
+      Region region{pp, at, 0, key.partial, key.owned, key.decay, key.copy, "", key.tied, {}};
       if (key.tied >= 0) {
         region.tied = l.parameters[key.tied].getName().str();
-        for (int64_t owner : owners[key.tied])
-          if (owner != pp)
-            region.peer = owner;
+        const std::vector<int64_t> &ranks = owners[key.tied];
+        if (key.copy)
+          region.peers = {ranks.front()};
+        else
+          for (int64_t rank : ranks)
+            if (rank != pp && !llvm::is_contained(region.peers, rank))
+              region.peers.push_back(rank);
       }
       for (const Held &block : blocks[pp]) {
         std::vector<int64_t> here;

@@ -109,7 +109,7 @@ void ProgramPlan::line(Operation &op) {
   if (auto load = dyn_cast<lf::LoadBatchOp>(op)) {
     int64_t s = stageOf(load.getStage());
     const Stage &stage = l.stages[s];
-    if (!stage.first() && !stage.last())
+    if (stage.tokens.empty())
       return; // Positions are loaded once a step.
     line.callee = (load.getStage() + ".load").str();
     line.microBatch = load.getMicroBatch();

@@ -34,8 +34,9 @@ static SmallVector<Value> integersOf(ActionBuilder &a, const Stage &stage, const
   SmallVector<Value> values;
   for (auto [name, tensor] : llvm::zip(body.integers, body.integerTypes)) {
     BufferType type = bufferFor(tensor);
-    if (name == "ids" || name == "labels") {
-      values.push_back(a.slot(name, "bundle", type, name == "ids" ? stage.ids : stage.labels));
+    auto tokens = llvm::find_if(stage.tokens, [&](const auto &known) { return known.first == name; });
+    if (tokens != stage.tokens.end()) {
+      values.push_back(a.slot(name, "bundle", type, tokens->second));
       continue;
     }
     BufferType whole = BufferType::get(type.getContext(), type.getElement(), a.l.sequence);
@@ -129,9 +130,14 @@ void buildLoad(Lowering &l, OpBuilder &b, const Stage &stage) {
   ActionBuilder a(l, b, stage.name() + ".load", stage.name() + ", batch", false, false);
   BufferType type = BufferType::get(b.getContext(), b.getI32Type(),
                                     l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp")));
-  Value ids = stage.first() ? a.slot("ids", "bundle", type, stage.ids) : Value();
-  Value labels = stage.last() ? a.slot("labels", "bundle", type, stage.labels) : Value();
-  LoadBatchOp::create(b, a.loc, ids, labels, Value());
+  std::map<int64_t, std::pair<Value, Value>> byShift; // ids and labels
+  for (const auto &[name, at] : stage.tokens) {
+    auto &[ids, labels] = byShift[shiftOf(name)];
+    (StringRef(name).starts_with("ids") ? ids : labels) = a.slot(name, "bundle", type, at);
+  }
+  for (auto &[shift, tokens] : byShift)
+    LoadBatchOp::create(b, a.loc, tokens.first, tokens.second, Value(),
+                        shift ? b.getI64IntegerAttr(shift) : IntegerAttr());
 }
 
 void buildSend(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag) {

@@ -1,12 +1,21 @@
 //===- Stages.cpp - Stages, runs of layers and their bundles -----*- C++ -*-===//
 //
-// A stage's bundle: ids, labels, then the bundle of each layer in order, so that a layer's output lies where the next
-// layer's bundle begins.
+// A stage's bundle: its ids and labels, then the bundle of each layer in order, so that a layer's output lies where the
+// next layer's bundle begins.
 //
 //===----------------------------------------------------------------------===//
 #include "Lowering.h"
 
 namespace mlir::lfrt {
+
+int64_t shiftOf(StringRef input) {
+  int64_t shift = 0;
+  if (!input.consume_front("ids") && !input.consume_front("labels"))
+    return -1;
+  if (input.empty())
+    return 0;
+  return input.consume_front("_") && !input.getAsInteger(10, shift) && shift > 0 ? shift : -1;
+}
 
 static Kind &addKind(Lowering &l, StringRef name) {
   auto [it, fresh] = l.kinds.try_emplace(name.str());
@@ -24,6 +33,8 @@ void collectStages(Lowering &l) {
   lf::ChainOp chain = *l.module.getOps<lf::ChainOp>().begin();
   Kind &embed = addKind(l, chain.getEmbed()), &head = addKind(l, chain.getHead());
   embed.isEmbed = head.isHead = true;
+  if (chain.getMtp())
+    addKind(l, *chain.getMtp()).isMtp = true;
   for (lf::StageOp op : l.module.getOps<lf::StageOp>()) {
     Stage stage{op, int64_t(l.stages.size()), int64_t(op.getPp()), {}};
     if (op.getEmbed())
@@ -33,6 +44,9 @@ void collectStages(Lowering &l) {
       stage.runs.push_back({&addKind(l, cast<FlatSymbolRefAttr>(symbol).getValue()), layer, count});
       layer += count;
     }
+    if (ArrayAttr tail = op.getTailAttr())
+      for (Attribute symbol : tail)
+        stage.runs.push_back({&addKind(l, cast<FlatSymbolRefAttr>(symbol).getValue()), -1, 1});
     if (op.getHead())
       stage.runs.push_back({&head, -1, 1});
     l.stages.push_back(std::move(stage));
@@ -150,11 +164,15 @@ void layOutBundles(Lowering &l) {
   int64_t tokens = l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp"));
   for (Stage &stage : l.stages) {
     int64_t at = 0;
-    for (auto [wanted, place] : {std::pair(stage.first(), &stage.ids), std::pair(stage.last(), &stage.labels)})
-      if (wanted) {
-        *place = at;
-        at += ::lf::aligned(tokens * 4);
-      }
+    for (const Run &run : stage.runs)
+      for (unsigned i = 0; i < run.kind->forward.getNumArguments(); ++i)
+        if (auto input = run.kind->forward.getArgAttrOfType<StringAttr>(i, "lf.input"); input && shiftOf(input) >= 0) {
+          std::string name = input.str();
+          if (llvm::none_of(stage.tokens, [&](const auto &known) { return known.first == name; })) {
+            stage.tokens.emplace_back(name, at);
+            at += ::lf::aligned(tokens * 4);
+          }
+        }
     stage.input = at;
     for (Run &run : stage.runs) {
       run.bundle = at;

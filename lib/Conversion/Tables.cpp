@@ -18,7 +18,8 @@ static void writeParameter(Lowering &l, OpBuilder &b, lf::DeclareOp declare) {
   }
   ParameterOp::create(b, declare.getLoc(), declare.getOwner(), declare.getName(), type.getShape(), declare.getValid(),
                       b.getArrayAttr(split), declare.getRows(), declare.getTransposed(), declare.getHfName(),
-                      declare.getHfCol(), declare.getHfCols(), declare.getDecay(), declare.getInit(), declare.getStd());
+                      declare.getHfCol(), declare.getHfCols(), declare.getHfRow(), declare.getHfRows(),
+                      declare.getOptional(), declare.getDecay(), declare.getInit(), declare.getStd());
 }
 
 static void writeModel(Lowering &l, OpBuilder &b) {
@@ -35,7 +36,8 @@ static void writeModel(Lowering &l, OpBuilder &b) {
       vocab = declare.getValid()[0];
   ModelOp::create(b, l.module.getLoc(), TypeAttr::get(l.real), b.getI64IntegerAttr(l.sequence),
                   b.getI64IntegerAttr(l.batch), b.getI64IntegerAttr(microBatches), b.getI64IntegerAttr(vocab),
-                  b.getI64IntegerAttr(layers));
+                  b.getI64IntegerAttr(layers),
+                  b.getI64IntegerAttr((*l.module.getOps<lf::ChainOp>().begin()).getDepths()));
 }
 
 void writeTables(Lowering &l, OpBuilder &b, const std::vector<std::pair<int64_t, int64_t>> &memory) {

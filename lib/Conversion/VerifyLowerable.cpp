@@ -142,12 +142,14 @@ static LogicalResult verifyInputs(ModuleOp module, ArrayRef<StringRef> kinds, co
           if (type.getRank() != 1 || (type.getDimSize(0) != whole && type.getDimSize(0) * cp != whole))
             return function.emitOpError()
                    << "expected positions of the whole sequence, " << whole << ", or of a cp-th of it, got " << type;
-        } else if (input.getValue() == "ids" || input.getValue() == "labels") {
+        } else if (shiftOf(input.getValue()) >= 0) {
           if (type.getRank() != 2 || (tokens && tokens != type))
             return function.emitOpError() << "expected ids and labels of one shape [S/cp, B], got " << type;
           tokens = type;
         } else {
-          return function.emitOpError() << "expected lf.input \"ids\", \"labels\" or \"positions\", got " << input;
+          return function.emitOpError()
+                 << "expected lf.input \"ids\", \"labels\" (\"_N\" after them: shifted by N) or \"positions\", got "
+                 << input;
         }
       }
     }
@@ -162,6 +164,21 @@ static LogicalResult verifyStages(ModuleOp module) {
     if (stage.getEmbed() != (i == 0) || stage.getHead() != (i + 1 == stages.size()))
       return stage.emitOpError() << "expected the embedding on the first stage and the head on the last, got stage "
                                  << i << " of " << stages.size();
+  lf::ChainOp chain = *module.getOps<lf::ChainOp>().begin();
+  for (lf::StageOp stage : stages)
+    if (ArrayAttr tail = stage.getTailAttr())
+      for (Attribute body : tail)
+        if (body != chain.getFinalAttr() && body != chain.getMtpAttr())
+          return stage.emitOpError() << "expected the chain's final norm or multi-token prediction in tail, got "
+                                     << body;
+  if (chain.getMtp()) {
+    auto forward = module.lookupSymbol<func::FuncOp>((*chain.getMtp() + ".fwd").str());
+    int64_t outputs = forward->getAttrOfType<IntegerAttr>("lf.outputs").getInt(), wanted = 1 + 2 * chain.getDepths();
+    if (outputs != wanted)
+      return forward.emitOpError() << "expected " << wanted
+                                   << " outputs (the stream, a loss sum and a count for each of "
+                                   << int64_t(chain.getDepths()) << " depths), got " << outputs;
+  }
   llvm::SmallDenseSet<int64_t> ranks;
   for (lf::ProgramOp program : module.getOps<lf::ProgramOp>())
     if (!ranks.insert(program.getPp()).second)
@@ -208,6 +225,9 @@ static LogicalResult verifyModule(ModuleOp module) {
   for (Attribute layer : chain.getLayers())
     if (StringRef name = cast<FlatSymbolRefAttr>(layer).getValue(); !llvm::is_contained(kinds, name))
       kinds.push_back(name);
+  for (std::optional<StringRef> name : {chain.getFinal(), chain.getMtp()})
+    if (name)
+      kinds.push_back(*name);
   for (StringRef kind : kinds)
     if (failed(verifyKind(module, kind, groups)))
       return failure();

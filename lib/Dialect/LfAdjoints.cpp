@@ -101,3 +101,8 @@ void CrossEntropyOp::buildAdjoint(AdjointBuilder &b, ValueRange cotangents) {
 void SumAllOp::buildAdjoint(AdjointBuilder &b, ValueRange cotangents) {
   b.contribute(0, b.emit("lf.broadcast", getX().getType(), cotangents[0])->getResult(0));
 }
+
+void DepthLossOp::buildAdjoint(AdjointBuilder &b, ValueRange cotangents) {
+  b.contribute(
+      0, b.emit("lf.depth_weight", getX().getType(), cotangents[0], pick(*this, {"depth", "share"}))->getResult(0));
+}

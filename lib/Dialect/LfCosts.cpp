@@ -57,5 +57,7 @@ int64_t PickOp::getFlops() { return 0; }
 int64_t NllOp::getFlops() { return 3 * elements(getResult()); }
 int64_t SumAllOp::getFlops() { return elements(getX()); }
 int64_t CountOp::getFlops() { return elements(getLabels()); }
+int64_t DepthLossOp::getFlops() { return 0; }
+int64_t DepthWeightOp::getFlops() { return 1; }
 int64_t BroadcastOp::getFlops() { return 0; }
 int64_t FillOp::getFlops() { return 0; }

@@ -136,6 +136,10 @@ Rule SumAllOp::getShardingRule() { return rule({letters(getX())}, {""}, "", {0})
 
 Rule CountOp::getShardingRule() { return rule({letters(getLabels())}, {""}); }
 
+Rule DepthLossOp::getShardingRule() { return rule({""}, {""}, "", {0}); }
+
+Rule DepthWeightOp::getShardingRule() { return rule({""}, {""}, "", {0}); }
+
 Rule BroadcastOp::getShardingRule() { return rule({""}, {letters(getResult())}, "", {0}); }
 
 Rule FillOp::getShardingRule() { return rule({}, {letters(getResult())}); }

@@ -168,5 +168,30 @@ static LogicalResult verifyRuns(Operation *op, ArrayAttr layers, ArrayRef<int64_
   return success();
 }
 
-LogicalResult ChainOp::verify() { return verifyRuns(*this, getLayers(), getCounts()); }
-LogicalResult StageOp::verify() { return verifyRuns(*this, getLayers(), getCounts()); }
+LogicalResult ChainOp::verify() {
+  constexpr int64_t most = 16; // LF_MAX_DEPTHS
+  int64_t depths = getDepths();
+  if (getMtp() && (!getFinal() || depths < 1 || depths > most))
+    return emitOpError() << "(C2) expected a final norm and 1 to " << most
+                         << " depths with multi-token prediction, got depths " << depths
+                         << (getFinal() ? "" : " and no final norm");
+  return verifyRuns(*this, getLayers(), getCounts());
+}
+
+bool StageOp::takesTokens() {
+  if (getEmbed() || getHead())
+    return true;
+  if (ArrayAttr tail = getTailAttr())
+    for (ChainOp chain : (*this)->getParentOfType<ModuleOp>().getOps<ChainOp>())
+      if (chain.getMtpAttr() && llvm::is_contained(tail, Attribute(chain.getMtpAttr())))
+        return true;
+  return false;
+}
+
+LogicalResult StageOp::verify() {
+  if (ArrayAttr tail = getTailAttr())
+    for (Attribute body : tail)
+      if (!isa<FlatSymbolRefAttr>(body))
+        return emitOpError() << "(C2) expected symbols of bodies in tail, got " << body;
+  return verifyRuns(*this, getLayers(), getCounts());
+}

@@ -69,6 +69,7 @@ static constexpr Kernel kernels[] = {
     {"count", 1, 1, "i"},
     {"broadcast", 1, 1, "i"},
     {"fill", 0, 1, "fi"},
+    {"depth_weight", 1, 1, "nf"},
 };
 
 const Kernel *mlir::lfrt::findKernel(StringRef name) {

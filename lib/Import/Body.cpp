@@ -23,10 +23,11 @@ Value Body::op(StringRef mnemonic, StringRef what, Type type, ValueRange operand
 }
 
 Value Body::param(StringRef name, StringRef of) {
+  std::string key = (of.empty() ? Twine(prefix) + name : Twine(name)).str();
   DeclareOp declaration =
-      DeclareOp::find(b.getInsertionBlock()->getParentOp(), of.empty() ? StringRef(owner) : of, name);
+      DeclareOp::find(b.getInsertionBlock()->getParentOp(), of.empty() ? StringRef(owner) : of, key);
   assert(declaration && "parametersOf and the bodies disagree");
-  SmallVector<NamedAttribute> attributes{attribute("name", name)};
+  SmallVector<NamedAttribute> attributes{attribute("name", key)};
   if (!of.empty())
     attributes.push_back(attribute("owner", of));
   return op("param", name, declaration.getType(), {}, attributes);

@@ -37,6 +37,7 @@ public:
   NamedAttribute attribute(StringRef name, StringRef v) { return b.getNamedAttr(name, b.getStringAttr(v)); }
 
   OpBuilder &b;
+  std::string prefix; ///< of the names of this owner's parameters: "mtp0_"
 
 private:
   std::string owner;

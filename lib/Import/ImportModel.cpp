@@ -38,7 +38,9 @@ struct Importer {
   Value mlp(Body &f, Value x);
   SmallVector<Value> embed(Body &f, Value ids, Value positions);
   SmallVector<Value> layer(Body &f, Value x, Value positions, const ::lf::LayerKind &kind);
+  SmallVector<Value> loss(Body &f, Value n, Value labels, StringRef headOwner);
   SmallVector<Value> head(Body &f, Value x, Value labels);
+  SmallVector<Value> mtp(Body &f, ValueRange arguments);
 
   StringRef activation() const {
     switch (model.activation) {
@@ -59,6 +61,7 @@ struct Importer {
   OpBuilder b;
   int64_t S, B;
   Type element;
+  int64_t firstSite = 0; ///< of dropout in the function at hand: depths of MTP are not told apart by a layer number
 };
 
 StringRef nameOf(::lf::Split split) {
@@ -89,6 +92,8 @@ OwningOpRef<ModuleOp> Importer::run() {
   std::vector<std::string> owners{"embed"};
   for (const ::lf::LayerKind &kind : model.kinds)
     owners.push_back(kind.name);
+  if (model.mtpDepths > 0)
+    owners.insert(owners.end(), {"final", "mtp"});
   owners.push_back("head");
   for (const std::string &owner : owners)
     for (const ::lf::Parameter &parameter : ::lf::parametersOf(model, owner))
@@ -102,6 +107,20 @@ OwningOpRef<ModuleOp> Importer::run() {
   for (const ::lf::LayerKind &kind : model.kinds)
     function(kind.name, {{x, ""}, {positions, "positions"}}, x,
              [&](Body &f, ValueRange arguments) { return layer(f, arguments[0], arguments[1], kind); });
+  if (model.mtpDepths > 0) {
+    function("final", {{x, ""}}, x, [&](Body &f, ValueRange arguments) -> SmallVector<Value> {
+      return {norm(f, "final_norm", arguments[0])};
+    });
+    std::vector<std::string> names; // outlive the arguments
+    for (int64_t shift = 1; shift <= model.mtpDepths; ++shift)
+      names.insert(names.end(), {"ids_" + std::to_string(shift), "labels_" + std::to_string(shift)});
+    SmallVector<std::pair<Type, StringRef>> arguments{{x, ""}, {positions, "positions"}};
+    for (const std::string &name : names)
+      arguments.emplace_back(tokens, name);
+    SmallVector<Type> results{x};
+    results.append(2 * model.mtpDepths, scalar);
+    function("mtp", arguments, results, [&](Body &f, ValueRange values) { return mtp(f, values); });
+  }
   function("head", {{x, ""}, {tokens, "labels"}}, {scalar, scalar},
            [&](Body &f, ValueRange arguments) { return head(f, arguments[0], arguments[1]); });
   return module;
@@ -129,6 +148,12 @@ void Importer::declare(const ::lf::Parameter &parameter) {
     state.addAttribute("transposed", b.getUnitAttr());
   state.addAttribute("hf_col", b.getI64IntegerAttr(parameter.hfCol));
   state.addAttribute("hf_cols", b.getI64IntegerAttr(parameter.hfCols));
+  if (parameter.hfRows > 0) {
+    state.addAttribute("hf_row", b.getI64IntegerAttr(parameter.hfRow));
+    state.addAttribute("hf_rows", b.getI64IntegerAttr(parameter.hfRows));
+  }
+  if (parameter.optional)
+    state.addAttribute("optional", b.getUnitAttr());
   if (parameter.decay)
     state.addAttribute("decay", b.getUnitAttr());
   state.addAttribute("init", b.getStringAttr(nameOf(parameter.init)));
@@ -152,6 +177,11 @@ void Importer::chain() {
   state.addAttribute("embed", FlatSymbolRefAttr::get(b.getStringAttr("embed")));
   state.addAttribute("layers", b.getArrayAttr(layers));
   state.addAttribute("counts", b.getDenseI64ArrayAttr(counts));
+  if (model.mtpDepths > 0) {
+    state.addAttribute("final", FlatSymbolRefAttr::get(b.getStringAttr("final")));
+    state.addAttribute("mtp", FlatSymbolRefAttr::get(b.getStringAttr("mtp")));
+    state.addAttribute("depths", b.getI64IntegerAttr(model.mtpDepths));
+  }
   state.addAttribute("head", FlatSymbolRefAttr::get(b.getStringAttr("head")));
   b.create(state);
 }
@@ -190,7 +220,7 @@ Value Importer::dropout(Body &f, StringRef what, Value x, Value positions, Dropo
   if (plan.hiddenDropout <= 0.0)
     return x;
   return f.op("dropout", what, x.getType(), {x, positions},
-              {f.attribute("p", plan.hiddenDropout), f.attribute("site", int64_t(site))});
+              {f.attribute("p", plan.hiddenDropout), f.attribute("site", firstSite + site)});
 }
 
 /// A projection to heads: product, bias, and, for queries and keys, the norm of each head and the rotation.
@@ -257,15 +287,46 @@ SmallVector<Value> Importer::layer(Body &f, Value x, Value positions, const ::lf
   return {f.sum("mlp_residual", {r, dropout(f, "mlp_dropout", m, positions, afterMlp)})};
 }
 
-SmallVector<Value> Importer::head(Body &f, Value x, Value labels) {
-  Value n = norm(f, "final_norm", x);
+/// Loss sum and count of normed activations.
+SmallVector<Value> Importer::loss(Body &f, Value n, Value labels, StringRef headOwner) {
   Value logits = model.tied ? f.matmul("logits", "sbh,vh->sbv", n, f.param("embedding", "embed"))
-                            : f.matmul("logits", "sbh,hv->sbv", n, f.param("head"));
+                            : f.matmul("logits", "sbh,hv->sbv", n, f.param("head", headOwner));
   Type perToken = f.real({S, B}), scalar = f.real({});
   Value nll = f.ops("cross_entropy", "loss", {perToken, perToken, perToken}, {logits, labels},
                     f.attribute("valid", model.vocab))
                   ->getResult(0);
   return {f.op("sum_all", "loss_sum", scalar, nll), f.op("count", "count", scalar, labels)};
+}
+
+SmallVector<Value> Importer::head(Body &f, Value x, Value labels) {
+  return loss(f, model.mtpDepths > 0 ? x : norm(f, "final_norm", x), labels, "");
+}
+
+/// All depths of multi-token prediction: the stream, which is the normed output of the last layer, goes through
+/// unchanged.
+SmallVector<Value> Importer::mtp(Body &f, ValueRange arguments) {
+  Value main = arguments[0], positions = arguments[1], h = main;
+  NamedAttribute isStream = b.getNamedAttr("stream", b.getUnitAttr());
+  SmallVector<Value> results{main};
+  for (int64_t depth = 0; depth < model.mtpDepths; ++depth) {
+    Value ids = arguments[2 + 2 * depth], labels = arguments[3 + 2 * depth];
+    f.prefix = "mtp" + std::to_string(depth) + "_";
+    firstSite = 3 * (depth + 1);
+    Value e = f.op("embedding", "embedding", main.getType(), {ids, f.param("embedding", "embed")}, isStream);
+    e = f.matmul("e_proj", "sbh,hk->sbk", norm(f, "enorm", e), f.param("e_proj"));
+    Value p = f.matmul("h_proj", "sbh,hk->sbk", norm(f, "hnorm", h), f.param("h_proj"));
+    Value x = f.op("sum", "eh_proj", main.getType(), {e, p}, isStream);
+    x = layer(f, x, positions, model.kinds[static_cast<size_t>(model.kindOfLayer.back())]).front();
+    h = norm(f, "shared_head_norm", x);
+    SmallVector<Value> sums = loss(f, h, labels, "head");
+    double share = plan.mtpFactor / static_cast<double>(model.mtpDepths);
+    results.push_back(f.op("depth_loss", "mtp_loss", sums[0].getType(), sums[0],
+                           {f.attribute("depth", depth), f.attribute("share", share)}));
+    results.push_back(sums[1]);
+  }
+  f.prefix.clear();
+  firstSite = 0;
+  return results;
 }
 
 } // namespace

@@ -69,8 +69,11 @@ struct Table {
              model.initStd);
   }
 
+  void finalNorm() { norm("final_norm", "final_norm_bias", gpt2 ? "transformer.ln_f" : "model.norm"); }
+
   void head() {
-    norm("final_norm", "final_norm_bias", gpt2 ? "transformer.ln_f" : "model.norm");
+    if (model.mtpDepths == 0)
+      finalNorm();
     if (!model.tied)
       weight("head", "lm_head.weight", {H, model.vocab}, {Split::none, Split::tp}, 1, true, model.initStd).vocabDim = 1;
   }
@@ -127,12 +130,34 @@ struct Table {
       vector("down_bias", down + ".bias", {H}, {none}, Init::zeros);
   }
 
-  void layer() {
-    const std::string at = gpt2 ? "transformer.h.%d." : "model.layers.%d.";
+  void layer() { layer(gpt2 ? "transformer.h.%d." : "model.layers.%d."); }
+
+  void layer(const std::string &at) {
     norm("input_norm", "input_norm_bias", at + (gpt2 ? "ln_1" : "input_layernorm"));
     attention(at + (gpt2 ? "attn." : "self_attn."));
     norm("post_norm", "post_norm_bias", at + (gpt2 ? "ln_2" : "post_attention_layernorm"));
     mlp(at + "mlp.");
+  }
+
+  /// All depths of multi-token prediction. eh_proj is stored [H, 2H]; the two parameters are the halves of its inputs.
+  void mtp() {
+    for (int64_t depth = 0; depth < model.mtpDepths; ++depth) {
+      const std::string at = "model.layers." + std::to_string(model.layers + depth) + ".";
+      size_t first = rows.size();
+      norm("enorm", "enorm_bias", at + "enorm");
+      norm("hnorm", "hnorm_bias", at + "hnorm");
+      for (const char *half : {"e_proj", "h_proj"}) {
+        Parameter &p = weight(half, at + "eh_proj.weight", {H, H}, {Split::none, Split::tp}, 1, true, model.initStd);
+        p.hfRow = half[0] == 'e' ? 0 : H;
+        p.hfRows = 2 * H;
+      }
+      layer(at);
+      norm("shared_head_norm", "shared_head_norm_bias", at + "shared_head.norm");
+      for (size_t i = first; i < rows.size(); ++i) {
+        rows[i].name = "mtp" + std::to_string(depth) + "_" + rows[i].name;
+        rows[i].optional = true;
+      }
+    }
   }
 };
 
@@ -159,6 +184,10 @@ std::vector<Parameter> parametersOf(const ModelConfig &model, const std::string 
     table.head();
     return table.rows;
   }
+  if (model.mtpDepths > 0 && (owner == "final" || owner == "mtp")) {
+    owner == "final" ? table.finalNorm() : table.mtp();
+    return table.rows;
+  }
   for (const LayerKind &kind : model.kinds)
     if (kind.name == owner) {
       table.layer();
@@ -169,6 +198,8 @@ std::vector<Parameter> parametersOf(const ModelConfig &model, const std::string 
 
 int64_t parameterCount(const ModelConfig &model) {
   int64_t count = elements(parametersOf(model, "embed")) + elements(parametersOf(model, "head"));
+  if (model.mtpDepths > 0)
+    count += elements(parametersOf(model, "final")) + elements(parametersOf(model, "mtp"));
   for (size_t k = 0; k < model.kinds.size(); ++k) {
     int64_t layers = 0;
     for (int kind : model.kindOfLayer)

@@ -133,6 +133,7 @@ void Run::dump(const std::string &name, const std::string &text) {
   ::lf::LayoutRequest layout;
   layout.pp = request.plan.pp;
   layout.layers = model.layers;
+  layout.mtp = model.mtpDepths;
   layout.placement = ::lf::placementOf(::lf::parseSchedule(request.plan.schedule));
   ::lf::resolveLayout(::lf::layoutText(request.plan, model), layout);
   result.last = last;

@@ -51,8 +51,8 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
     break;
   }
   case Kind::real:
-    if (!reads(value, real) || !(real >= 0 && real < 1))
-      throw expected("a number of at least 0 and below 1");
+    if (!reads(value, real) || !(real >= 0 && (real < 1 || flag.metavar != "P")))
+      throw expected(flag.metavar == "P" ? "a number of at least 0 and below 1" : "a finite number of at least 0");
     value = number(std::abs(real)); // -0 is 0
     break;
   case Kind::word:

@@ -102,6 +102,13 @@ void planFlags(std::vector<Flag> &t) {
   t.push_back({"target", Kind::word, Stand::plan, "cpu", "files", "NAME", "cpu or cuda", {}, {"cpu", "cuda"}});
 }
 
+void mtpFlags(std::vector<Flag> &t) {
+  t.push_back({"mtp-num-layers", Kind::integer, Stand::plan, "0", "MTP", "N", "depths of multi-token prediction"});
+  t.back().least = 0;
+  t.push_back({"mtp-loss-scaling-factor", Kind::real, Stand::plan, "0.1", "MTP", "X",
+               "weight of the mean of the depths' losses"});
+}
+
 void callFlags(std::vector<Flag> &t) {
   t.push_back(file("output", "OUT", "the executable, or the C++ source with --emit cpp"));
   t.back().aliases = {"o"};
@@ -160,8 +167,6 @@ void laterFlags(std::vector<Flag> &t) {
   t.push_back(later("loss", "cross-entropy-loss-fusion", Kind::toggle, "false"));
   t.push_back(later("loss", "cross-entropy-fusion-impl", Kind::word, "native", {"native", "linear"}));
   t.push_back(later("loss", "cross-entropy-chunking", Kind::word, "", {"vocab", "token"}));
-  t.push_back(later("MTP", "mtp-num-layers", Kind::integer, "0"));
-  t.push_back(later("MTP", "mtp-loss-scaling-factor", Kind::word, "0.1"));
 }
 
 void otherFlags(std::vector<Flag> &t) {
@@ -229,6 +234,7 @@ void otherFlags(std::vector<Flag> &t) {
 std::vector<Flag> build() {
   std::vector<Flag> t;
   planFlags(t);
+  mtpFlags(t);
   callFlags(t);
   laterFlags(t);
   otherFlags(t);

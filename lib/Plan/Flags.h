@@ -15,7 +15,7 @@ namespace lf {
 enum class Kind {
   toggle,  ///< no value; --flag=true and --flag=false work too
   integer, ///< at least Flag::least
-  real,    ///< finite, in [0, 1)
+  real,    ///< finite, at least 0; a probability (metavar "P"): below 1
   word,    ///< one word, of Flag::choices when there are any
   words    ///< one or more words, up to the next flag
 };

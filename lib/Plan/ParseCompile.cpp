@@ -159,7 +159,7 @@ static std::string layout(const ParallelPlan &p, const ModelConfig &model, const
   if (split.asked() && flags["pipeline-schedule"].as<std::string>() == "zb-v")
     throw usage("\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
                 "stages are the first and the last of what is left, so the layout has to say how many layers each has");
-  return split.asked() ? unevenLayout(model.layers, p.pp, p.vpp, split) : "";
+  return split.asked() ? withMtp(model.mtpDepths, unevenLayout(model.layers, p.pp, p.vpp, split)) : "";
 }
 
 /// Drops options that only repeat a default, so that plan.json says what differs.
@@ -232,6 +232,8 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
       throw usage("expected at most " + plain(1 << 20) + " ranks, got a degree of " + plain(size));
   p.dp = dataParallel(p, given, flags);
   p.sequenceParallel = flags["sequence-parallel"].as<bool>();
+  model.mtpDepths = flags["mtp-num-layers"].as<int64_t>();
+  p.mtpFactor = flags["mtp-loss-scaling-factor"].as<double>();
   oneWayOfChunks(given);
   const UnevenSplit split = unevenSplit(given, flags);
   if (flags.count("num-layers-per-virtual-pipeline-stage"))

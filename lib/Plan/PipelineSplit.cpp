@@ -54,6 +54,12 @@ std::string unevenLayout(int64_t layers, int64_t pp, int64_t vpp, const UnevenSp
   return vpp == 1 ? unevenLayout(layers, pp, split) : printLayout(defaultSplit(splitRequest(layers, pp, vpp, split)));
 }
 
+std::string withMtp(int64_t depths, std::string layout) {
+  if (depths > 0)
+    layout.insert(layout.rfind('L'), depths == 1 ? "m" : "m*" + plain(depths));
+  return layout;
+}
+
 std::string proposeLayout(int64_t layers, int64_t pp) {
   if (pp < 1 || pp > layers + 2)
     return "";

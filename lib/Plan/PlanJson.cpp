@@ -37,12 +37,13 @@ std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
   if (plan.layout == autoLayout) { // without costs: as if ends were free
     std::vector<ChainItem> chain(static_cast<size_t>(model.layers), ChainItem{'t', 1});
     chain.insert(chain.begin(), {'E', 0});
+    chain.insert(chain.end(), static_cast<size_t>(model.mtpDepths), ChainItem{'m', 1});
     chain.push_back({'L', 0});
     return printLayout(balancedSplit(chain, plan.pp * plan.vpp));
   }
   if (!plan.layout.empty())
     return plan.layout;
-  return evenLayout(model.layers, plan.pp, plan.vpp);
+  return withMtp(model.mtpDepths, evenLayout(model.layers, plan.pp, plan.vpp));
 }
 
 Json planJson(const ParallelPlan &plan, const ModelConfig &model) {
@@ -161,7 +162,7 @@ PlanFile readPlan(const std::string &path) {
 /// Whether `layout` is what no stated layout means.
 static bool isEven(const ModelConfig &model, int64_t pp, int64_t vpp, const std::string &layout) {
   try {
-    return model.layers % pp == 0 && layout == evenLayout(model.layers, pp, vpp);
+    return model.layers % pp == 0 && layout == withMtp(model.mtpDepths, evenLayout(model.layers, pp, vpp));
   } catch (const Error &) {
     return false; // what does not divide into chunks was stated
   }
@@ -172,7 +173,10 @@ static bool statesAuto(const GivenFlags &flags) {
   return it != flags.end() && it->second.value() == autoLayout;
 }
 
-void mergePlan(GivenFlags &given, const PlanFile &file, const ModelConfig &model) {
+void mergePlan(GivenFlags &given, const PlanFile &file, ModelConfig model) {
+  // The file speaks of the model with its own depths of multi-token prediction.
+  auto depths = file.flags.find("mtp-num-layers");
+  model.mtpDepths = depths == file.flags.end() ? 0 : std::stoll(depths->second.value());
   const Json own = modelJson(model);
   if (file.model.is_object())
     for (const auto &[name, value] : file.model.items())

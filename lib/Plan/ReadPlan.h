@@ -23,6 +23,6 @@ struct PlanFile {
 PlanFile readPlan(const std::string &path);
 
 /// Adds what the file says and the command line does not. `layers` serves to tell a derived layout from a stated one.
-void mergePlan(GivenFlags &, const PlanFile &, const ModelConfig &);
+void mergePlan(GivenFlags &, const PlanFile &, ModelConfig);
 
 } // namespace lf

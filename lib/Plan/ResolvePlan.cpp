@@ -11,6 +11,8 @@
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
+#include <cmath>
+
 namespace lf {
 
 static std::string plain(int64_t n) { return std::to_string(n); }
@@ -97,6 +99,7 @@ static void pipeline(ParallelPlan &p, const ModelConfig &m) {
     LayoutRequest request;
     request.pp = p.pp;
     request.layers = m.layers;
+    request.mtp = m.mtpDepths;
     request.chunks = chunksOf(kind);
     request.placement = placementOf(kind);
     p.vpp = resolveLayout(p.layout, request).placement.chunks;
@@ -166,6 +169,22 @@ static void dropout(ParallelPlan &p, const ModelConfig &m) {
                 "\": 0.0 there or pass --attention-dropout 0");
 }
 
+static void mtp(const ParallelPlan &p, const ModelConfig &m) {
+  const std::string name = "\"--mtp-num-layers\"";
+  constexpr int64_t most = 16;
+  if (m.mtpDepths < 0 || m.mtpDepths > most)
+    throw usage(name + ": expected an integer from 0 to " + plain(most) + ", got " + plain(m.mtpDepths));
+  if (!(p.mtpFactor >= 0) || !std::isfinite(p.mtpFactor))
+    throw usage("\"--mtp-loss-scaling-factor\": expected a finite number of at least 0, got " + number(p.mtpFactor));
+  if (m.mtpDepths > 0 && m.learnedPositions)
+    throw usage(name + ": expected 0 for a model with learned positions (family " + quote(m.family) + "), got " +
+                plain(m.mtpDepths) + "; multi-token prediction needs a rotary embedding");
+  if (m.mtpDepths > 0 && p.seqLength <= m.mtpDepths)
+    throw usage(name + ": expected fewer depths than the " + plain(p.seqLength) + " tokens of a sample, got " +
+                plain(m.mtpDepths) + ", which would leave depth " + plain(p.seqLength - 1) +
+                " without labels; lower it or raise --seq-length");
+}
+
 /// Refuses sizes that the schedule cannot have, before there is any IR.
 static void schedule(const ParallelPlan &p) {
   ScheduleKind kind = parseSchedule(p.schedule);
@@ -178,6 +197,7 @@ void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {
   tensorParallel(plan, model);
   pipeline(plan, model);
   shapes(plan, model);
+  mtp(plan, model);
   schedule(plan);
   dropout(plan, model);
 }

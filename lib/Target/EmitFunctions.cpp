@@ -254,7 +254,11 @@ void FunctionWriter::statement(Operation *op) {
       })
       .Case([&](AddLossOp o) {
         std::string counted = o.getRepeated().empty() ? "1" : "lf_coordinate(r, " + w.mask(o.getRepeated()) + ") == 0";
-        w.line("  lf_add_loss(r, " + name(o.getLoss()) + ", " + name(o.getTokens()) + ", " + counted + ");");
+        if (o.getDepth())
+          w.line("  lf_add_depth_loss(r, " + Twine(*o.getDepth()) + ", " + name(o.getLoss()) + ", " +
+                 name(o.getTokens()) + ", " + counted + ");");
+        else
+          w.line("  lf_add_loss(r, " + name(o.getLoss()) + ", " + name(o.getTokens()) + ", " + counted + ");");
       })
       .Case([&](RecordOp o) {
         names[o.getEvent()] = unique(identifier(o.getStream().str() + "_done"));
@@ -287,6 +291,9 @@ void FunctionWriter::statement(Operation *op) {
       })
       .Case([&](LoadBatchOp o) {
         auto orNull = [&](Value v) { return v ? name(v) : std::string("nullptr"); };
+        if (o.getShift())
+          return w.line("  lf_load_shifted(r, a.micro_batch, " + Twine(*o.getShift()) + ", " + orNull(o.getIds()) +
+                        ", " + orNull(o.getLabels()) + ");");
         w.line("  lf_load_batch(r, " + Twine(o.getIds() || o.getLabels() ? "a.micro_batch" : "0") + ", " +
                orNull(o.getIds()) + ", " + orNull(o.getLabels()) + ", " + orNull(o.getPositions()) + ");");
       })

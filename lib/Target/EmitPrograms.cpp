@@ -82,6 +82,7 @@ void emitPrograms(Writer &w) {
   field(Twine(model.getLayers()), "layers");
   field(number(flops), "flops_per_token");
   field("step", "step");
+  field(Twine(int64_t(model.getMtpDepths())), "mtp_depths");
   w.line("};");
   w.line();
   w.line("int main(int argc, char **argv) { return lf_main(argc, argv, &program); }");

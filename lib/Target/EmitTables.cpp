@@ -18,7 +18,7 @@ static std::string list(ArrayRef<int64_t> values) {
 static void emitParameters(Writer &w) {
   w.comment("Parameters: name, file name, dims, whole shape, without padding, axes of each dim, rows, transposed, "
             "columns in the");
-  w.comment("file's tensor, decay, initial values.");
+  w.comment("file's tensor, decay, initial values, rows in the file's tensor, may be missing from a file.");
   w.line("static const lf_param params[] = {");
   for (ParameterOp p : w.from.getOps<ParameterOp>()) {
     std::string split = "{";
@@ -32,7 +32,8 @@ static void emitParameters(Writer &w) {
     w.line("     " + Twine(p.getShape().size()) + ", " + list(p.getShape()) + ", " + list(p.getValid()) + ", " + split +
            ", " + Twine(p.getRows()) + ", " + Twine(int(p.getTransposed())) + ", " + Twine(p.getHfCol()) + ", " +
            Twine(p.getHfCols()) + ", " + Twine(int(p.getDecay())) + ", " + init + ", " +
-           number(p.getStd().convertToDouble()) + "},");
+           number(p.getStd().convertToDouble()) + ", " + Twine(int64_t(p.getHfRow())) + ", " +
+           Twine(int64_t(p.getHfRows())) + ", " + Twine(int(p.getOptional())) + "},");
   }
   w.line("};");
   w.line();

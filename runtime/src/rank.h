@@ -38,6 +38,9 @@ struct StepState {
   double grad_scale = 1.0;            ///< clip factor / token count, applied by lf_adamw
   double loss_sum = 0.0, count = 0.0; ///< of this rank, by lf_add_loss
   double square_sum = 0.0;            ///< of the regions that count here
+  double depth_loss_sum[LF_MAX_DEPTHS] = {}; ///< of this rank, by lf_add_depth_loss
+  double depth_count[LF_MAX_DEPTHS] = {};
+  std::vector<double> mtp_loss;       ///< of each depth of multi-token prediction; after lf_finish_gradients
   bool stop = false;                  ///< some rank was told to stop; agreed by lf_finish_gradients
 };
 

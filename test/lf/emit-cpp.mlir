@@ -11,7 +11,7 @@
 // CHECK-NEXT: {"dp", 0x2},
 // CHECK-NEXT: {"world", 0xf},
 // CHECK: {"embedding", "wte.weight",
-// CHECK-NEXT: 2, {64, 8}, {60, 8}, {0x8, 0x0}, 1, 0, 0, 0, 1, LF_INIT_NORMAL, 0.02},
+// CHECK-NEXT: 2, {64, 8}, {60, 8}, {0x8, 0x0}, 1, 0, 0, 0, 1, LF_INIT_NORMAL, 0.02, 0, 0, 0},
 // CHECK: {0, 0, -1, 1, 0, 256, 0}, // 0: embed.embedding
 // CHECK: static void block_fwd(lf_rank *r, const int32_t *at, int32_t layer, char *bundle, char *work, void *input, char *output) {
 // CHECK: lf_rms_norm(r, "norm", input, w_norm, norm, 4, 8, 1e-05);

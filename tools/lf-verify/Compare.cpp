@@ -33,10 +33,14 @@ static double distance(const std::vector<double> &a, const std::vector<double> &
   return std::isfinite(sum) ? std::sqrt(sum) : infinity;
 }
 
-static void numbers(const char *what, const std::vector<double> &a, const std::vector<double> &b,
+/// `depths` numbers a step; 0: one that has no depth.
+static void numbers(const char *what, const std::vector<double> &a, const std::vector<double> &b, size_t depths,
                     std::vector<Difference> &out) {
+  const size_t each = std::max<size_t>(depths, 1);
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    Difference d{what, "step " + std::to_string(i + 1), 0, infinity, infinity};
+    Difference d{what, "step " + std::to_string(i / each + 1), 0, infinity, infinity};
+    if (depths > 0)
+      d.name += ", depth " + std::to_string(i % each);
     if (i < a.size() && i < b.size()) {
       d.size = std::abs(b[i]);
       d.difference = std::isfinite(a[i] - b[i]) ? std::abs(a[i] - b[i]) : infinity;
@@ -72,8 +76,10 @@ static void tensors(const char *what, const Tensors &a, const Tensors &b, std::v
 
 std::vector<Difference> compareRuns(const RunResult &plan, const RunResult &single) {
   std::vector<Difference> out;
-  numbers("loss", plan.loss, single.loss, out);
-  numbers("grad norm", plan.gradNorm, single.gradNorm, out);
+  numbers("loss", plan.loss, single.loss, 0, out);
+  numbers("mtp loss", plan.mtpLoss, single.mtpLoss, single.mtpLoss.size() / std::max<size_t>(single.loss.size(), 1),
+          out);
+  numbers("grad norm", plan.gradNorm, single.gradNorm, 0, out);
   tensors("gradient", plan.gradients, single.gradients, out);
   tensors("weight", plan.weights, single.weights, out);
   return out;

@@ -12,6 +12,7 @@ namespace lf {
 /// What one run left behind.
 struct RunResult {
   std::vector<double> loss, gradNorm; ///< of each step
+  std::vector<double> mtpLoss;        ///< of each step, then depth; empty without multi-token prediction
   Tensors gradients, weights;
 };
 

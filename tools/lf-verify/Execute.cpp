@@ -95,6 +95,9 @@ RunResult runExecutable(const std::string &executable, const RunSettings &settin
                                   quote(line));
     result.loss.push_back(object["loss"].get<double>());
     result.gradNorm.push_back(object["grad_norm"].get<double>());
+    if (object.contains("mtp_loss"))
+      for (const auto &loss : object["mtp_loss"])
+        result.mtpLoss.push_back(loss.get<double>());
   }
   if (static_cast<int64_t>(result.loss.size()) != settings.steps)
     throw Error(Exit::data, quote(metrics) + ": expected " + std::to_string(settings.steps) + " lines, got " +

@@ -116,6 +116,7 @@ Shrunk shrink(const ModelConfig &m, const ParallelPlan &p) {
   auto ignored = p.options.find("ignore-config-field");
   out.model = parseModel(rewrite(m, s), "the small model",
                          ignored == p.options.end() ? std::vector<std::string>() : words(ignored->second));
+  out.model.mtpDepths = m.mtpDepths;
   out.plan = p;
   out.plan.dtype = Dtype::f64;
   out.plan.memoryBudget = 0;

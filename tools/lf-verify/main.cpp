@@ -78,7 +78,7 @@ int verify(const std::vector<std::string> &words, const std::string &tool) {
   lf::RunResult plan = compileAndRun(small.model, small.plan, settings, scratch.path + "/plan", tool);
 
   std::vector<lf::Difference> all = compareRuns(plan, single), wrong, worst;
-  for (const char *what : {"loss", "grad norm", "gradient", "weight"}) {
+  for (const char *what : {"loss", "mtp loss", "grad norm", "gradient", "weight"}) {
     const lf::Difference *most = nullptr;
     for (const lf::Difference &d : all)
       if (d.what == what && (!most || d.relative > most->relative))

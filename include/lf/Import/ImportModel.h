@@ -22,6 +22,12 @@ namespace mlir::lf {
 ///   @<kind>     (x, positions) -> x
 ///   @head       (x, labels [S, B] i32) -> (loss_sum, count), scalars
 ///
+/// With multi-token prediction (model.mtpDepths > 0) the final norm leaves @head for a body of its own, and the chain
+/// has `final @final mtp @mtp depths N` before the head:
+///
+///   @final      x -> x
+///   @mtp        (x, positions, ids_1, labels_1, ids_2, ...) -> (x, loss_sum of depth 0, count of depth 0, ...)
+///
 /// S is plan.seqLength; B is plan.microBatch x plan.dp, the micro-batch of all data-parallel ranks. Integer arguments
 /// carry `lf.input`. Every op has a NameLoc that says what it computes ("q", "input_norm"). The dialects lf and func
 /// must be loadable in `context`. Expects a plan that resolvePlan has accepted for this model; cannot fail then.

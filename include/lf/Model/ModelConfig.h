@@ -48,6 +48,8 @@ struct ModelConfig {
   double attentionDropout = 0.0;
   double initStd = 0.02;
 
+  int64_t mtpDepths = 0; ///< depths of multi-token prediction; a flag decides (--mtp-num-layers), not the file
+
   std::vector<LayerKind> kinds;   ///< distinct kinds
   std::vector<int> kindOfLayer;   ///< index into kinds, one for each layer
 };

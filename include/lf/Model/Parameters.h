@@ -29,13 +29,17 @@ struct Parameter {
   int rowDims = 0;             ///< dims that form the rows of the 2-D view; 0: a 1-D tensor
   bool hfTransposed = false;   ///< stored [cols, rows]
   int64_t hfCol = 0, hfCols = 0; ///< columns hfCol .. hfCol + cols of hfCols (more than cols: fused)
+  int64_t hfRow = 0, hfRows = 0; ///< rows hfRow .. hfRow + rows of hfRows; 0: all rows
+  bool optional = false;         ///< a weight file may lack it
   bool decay = false;          ///< two or more dims as stored
   Init init = Init::normal;
   double initStd = 0.0;
 };
 
 /// All parameters of one owner, in program order: "embed", "head" (of a tied model: without the head weight, which is
-/// the parameter "embedding" of "embed"), or a layer kind.
+/// the parameter "embedding" of "embed"), or a layer kind. With multi-token prediction also "final" (the final norm,
+/// which "head" then lacks) and "mtp" (all depths; names begin with "mtp0_", "mtp1_", ...; in files layer `layers` +
+/// depth).
 std::vector<Parameter> parametersOf(const ModelConfig &, const std::string &owner);
 
 /// Number of parameters of the whole model, without padding, a tied head counted once.

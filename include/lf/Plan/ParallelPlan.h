@@ -39,6 +39,8 @@ struct ParallelPlan {
   int64_t vocabMultiple = 128;
   int64_t paddedVocab = 0;        ///< vocabulary rounded up to vocabMultiple * tp
 
+  double mtpFactor = 0.1; ///< --mtp-loss-scaling-factor; the depths are ModelConfig::mtpDepths
+
   bool deterministic = false;
   int64_t memoryBudget = 0;       ///< bytes of one rank; 0: none stated
 

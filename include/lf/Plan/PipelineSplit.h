@@ -19,6 +19,9 @@ std::string layoutOf(const std::vector<int64_t> &layersOfStage);
 /// lf::Error (exit 2) when several chunks do not divide.
 std::string evenLayout(int64_t layers, int64_t pp, int64_t vpp);
 
+/// The layout with `depths` MTP layers before its loss, as Megatron places them when no layout is stated.
+std::string withMtp(int64_t depths, std::string layout);
+
 /// The nearest legal layout when layers do not divide: the embedding and the head count as one layer each, so that the
 /// first and the last stage get fewer. Empty when pp > layers + 2 (stages would be left without work).
 std::string proposeLayout(int64_t layers, int64_t pp);

@@ -42,7 +42,7 @@ struct LayerProfile {
 
 struct StageReport {
   int64_t stage = 0, pp = 0, chunk = 0;
-  std::vector<std::string> items;              ///< "E", "t", "L"
+  std::vector<std::string> items;              ///< "E", "t", "m", "L"
   std::vector<int64_t> layers;                 ///< their numbers, ascending
   int64_t parameters = 0;                      ///< elements on one rank
   int64_t forwardFlops = 0, backwardFlops = 0; ///< of one micro-batch on one rank

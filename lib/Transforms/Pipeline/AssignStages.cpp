@@ -37,11 +37,11 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
     for (auto [kind, count] : llvm::zip(chain.getLayers(), chain.getCounts()))
       kinds.append(count, kind);
     try {
-      ::lf::StageLayout stages = resolve(kinds.size());
+      ::lf::StageLayout stages = resolve(kinds.size(), chain.getDepths());
       OpBuilder builder(chain);
       builder.setInsertionPointAfter(chain);
       for (const ::lf::PipelineStage &stage : stages.stages)
-        emit(builder, chain.getLoc(), stage, kinds);
+        emit(builder, chain, stage, kinds);
     } catch (const ::lf::Error &error) {
       InFlightDiagnostic diag = chain.emitError() << error.what();
       for (const std::string &note : error.notes)
@@ -50,11 +50,12 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
     }
   }
 
-  ::lf::StageLayout resolve(int64_t layers) {
+  ::lf::StageLayout resolve(int64_t layers, int64_t depths) {
     ::lf::LayoutRequest request;
     request.pp = pp;
     request.layers = layers;
     request.placement = vee ? ::lf::PlacementKind::vee : ::lf::PlacementKind::roundRobin;
+    request.mtp = depths;
     if (!layout.empty())
       return ::lf::resolveLayout(std::string_view(layout.getValue()), request);
     ::lf::SplitRequest split;
@@ -62,11 +63,12 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
     split.vpp = vpp;
     split.layers = layers;
     split.placement = request.placement;
+    split.mtp = depths;
     std::vector<std::string> stages = ::lf::defaultSplit(split);
     return ::lf::placeStages(stages, {request.placement, pp, int64_t(stages.size()) / pp});
   }
 
-  void emit(OpBuilder &builder, Location loc, const ::lf::PipelineStage &stage, ArrayRef<Attribute> kinds) {
+  void emit(OpBuilder &builder, ChainOp chain, const ::lf::PipelineStage &stage, ArrayRef<Attribute> kinds) {
     SmallVector<Attribute> runs;
     SmallVector<int64_t> counts;
     for (int64_t layer : stage.layers) {
@@ -76,8 +78,15 @@ struct AssignStages : public mlir::lf::impl::LfAssignStagesBase<AssignStages> {
       }
       ++counts.back();
     }
-    StageOp::create(builder, loc, "stage" + std::to_string(stage.stage), stage.pp, stage.chunk, stage.items.find('E') != std::string::npos,
-                    builder.getArrayAttr(runs), counts, stage.layers.empty() ? 0 : stage.layers.front(),
+    SmallVector<Attribute> tail;
+    if (chain.getFinal() && llvm::is_contained(stage.layers, int64_t(kinds.size()) - 1))
+      tail.push_back(chain.getFinalAttr());
+    if (!stage.mtp.empty())
+      tail.push_back(chain.getMtpAttr());
+    StageOp::create(builder, chain.getLoc(), "stage" + std::to_string(stage.stage), stage.pp, stage.chunk,
+                    stage.items.find('E') != std::string::npos, builder.getArrayAttr(runs), counts,
+                    stage.layers.empty() ? 0 : stage.layers.front(),
+                    tail.empty() ? ArrayAttr() : builder.getArrayAttr(tail),
                     stage.items.find('L') != std::string::npos);
   }
 };

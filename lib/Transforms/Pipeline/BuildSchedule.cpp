@@ -102,7 +102,7 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
       if (forward && current != action)
         slots[action.chunk].take(action.microBatch);
       IntegerAttr microBatch = body.getI64IntegerAttr(action.microBatch), slot = body.getI64IntegerAttr(slots[action.chunk].of(action.microBatch));
-      if (forward && current != action && (stage.getEmbed() || stage.getHead()))
+      if (forward && current != action && stage.takesTokens())
         LoadBatchOp::create(body, loc, symbol(index), microBatch, slot);
       current = action;
       StringAttr pass = body.getStringAttr(nameOf(action.pass));

@@ -93,8 +93,9 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
   static Line lineOf(RecvOp op) { return {op.getTo(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
   static Line lineOf(SendOp op) { return {op.getFrom(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
 
-  /// Around each run stand its lines, and no others: load_batch (first and last stage, forward), the receive, the run, the
-  /// send. There is no message between stages of one rank, and none for weight gradients. A bundle lives in one slot.
+  /// Around each run stand its lines, and no others: load_batch (stages with ids or labels, forward), the receive, the
+  /// run, the send. There is no message between stages of one rank, and none for weight gradients. A bundle lives in
+  /// one slot.
   LogicalResult checkLines(ProgramOp program, int64_t rank) {
     if (int64_t(program.getPp()) != rank)
       return program.emitError() << "expected the program of pipeline rank " << rank << ", got rank " << int64_t(program.getPp());
@@ -145,7 +146,7 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
     int64_t from = forward ? at - 1 : at + 1, to = forward ? at + 1 : at - 1;
     auto crosses = [&](int64_t other) { return !weight && other >= 0 && other < count && stages[other].getPp() != stages[at].getPp(); };
 
-    bool wantsBatch = forward && (stages[at].getEmbed() || stages[at].getHead());
+    bool wantsBatch = forward && stages[at].takesTokens();
     if (wantsBatch != bool(load) || (load && lineOf(load) != here))
       return run.emitError() << "expected " << (wantsBatch ? "one" : "no") << " lf.load_batch of micro-batch " << here.microBatch << " in slot "
                              << here.slot << " before this pass, got " << (load ? wantsBatch ? "another" : "one" : "none");

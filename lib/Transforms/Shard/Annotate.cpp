@@ -100,7 +100,8 @@ struct Annotate : public mlir::lf::impl::LfAnnotateBase<Annotate> {
     return true;
   }
 
-  /// DP and CP: ids and labels. SP: the residual stream, at every boundary of a layer. Positions are a constant: whole.
+  /// DP and CP: ids and labels. SP: the residual stream, at every boundary of a layer and where an op says `stream`.
+  /// Positions are a constant: whole.
   bool seedFunction(func::FuncOp function) {
     ::lf::Axes sequence = lists["cp"];
     if (sequenceParallel)
@@ -125,6 +126,10 @@ struct Annotate : public mlir::lf::impl::LfAnnotateBase<Annotate> {
         layout = LayoutAttr::get(&getContext(), ::lf::Layout{{lists["cp"], lists["dp"]}, {}, ::lf::Reduction::sum, {}});
       function.setArgAttr(argument.getArgNumber(), "lf.layout", layout);
     }
+    function.walk([&](Operation *op) {
+      if (op->removeAttr("stream"))
+        op->setAttr("seed", stream(op->getResult(0)));
+    });
     auto terminator = dyn_cast<func::ReturnOp>(function.getBody().front().getTerminator());
     int64_t outputs = function->getAttrOfType<IntegerAttr>("lf.outputs").getInt();
     if (!terminator || outputs < 0 || outputs > int64_t(terminator.getNumOperands()))

@@ -21,7 +21,7 @@ extern "C" {
 
 /* ---- What a program states about itself ------------------------------------------------------------------------ */
 
-enum { LF_MAX_DIMS = 6, LF_MAX_AXES = 12 };
+enum { LF_MAX_DIMS = 6, LF_MAX_AXES = 12, LF_MAX_DEPTHS = 16 };
 
 typedef struct lf_rank lf_rank; /* one rank: device, arenas, communicators, trace */
 
@@ -61,6 +61,8 @@ typedef struct {
   int32_t decay;              /* weight decay applies */
   lf_init init;
   double init_std;
+  int64_t hf_row, hf_rows; /* rows [hf_row, hf_row + rows) out of hf_rows; hf_rows = 0: all */
+  int32_t optional;        /* --load: a folder without it is accepted, and it is initialised with a notice */
 } lf_param;
 
 /* Where a parameter lives on the ranks of one pipeline rank: layer l (first <= l < first + count; count is 1 and first
@@ -115,6 +117,7 @@ typedef struct lf_program {
   int64_t layers;
   double flops_per_token;  /* forward and backward, whole model, without recomputation */
   void (*step)(lf_rank *); /* one training step of this rank */
+  int32_t mtp_depths;      /* depths of multi-token prediction, at most LF_MAX_DEPTHS */
 } lf_program;
 
 /* Entry point of the emitted main(): parses the command line (docs/running.md), starts or joins the ranks, trains.
@@ -141,9 +144,14 @@ void lf_begin_step(lf_rank *); /* zeroes gradients and the step's sums */
 /* Fills [S/cp, B] ids and labels (labels < 0 are ignored by the loss) and [S] positions (whole); NULL: not wanted here.
  * Sample of column b: micro_batch * (B * DP) + dp * B + b of the step. */
 void lf_load_batch(lf_rank *, int32_t micro_batch, int32_t *ids, int32_t *labels, int32_t *positions);
+/* As lf_load_batch, but both shifted left by `shift` tokens within each sample; the last `shift` ids are 0 and the last
+ * `shift` labels -1. */
+void lf_load_shifted(lf_rank *, int32_t micro_batch, int32_t shift, int32_t *ids, int32_t *labels);
 /* Adds one micro-batch's loss sum and token count (each one real on the device). Ranks that repeat another's loss pass
  * counted = 0. */
 void lf_add_loss(lf_rank *, const void *loss_sum, const void *count, int32_t counted);
+/* The same for depth `depth` of multi-token prediction, which `loss` does not contain. */
+void lf_add_depth_loss(lf_rank *, int32_t depth, const void *loss_sum, const void *count, int32_t counted);
 /* After the regions are synchronised: one sum over all ranks of [loss, count, square sum]; sets loss, norm, clip. */
 void lf_finish_gradients(lf_rank *);
 /* AdamW over one run of the arenas with the step's rate, clip and 1/count. */
@@ -241,6 +249,9 @@ void lf_sum_all(lf_rank *, const char *what, const void *x, void *y, int64_t cou
 void lf_count(lf_rank *, const char *what, const int32_t *labels, void *y, int64_t count);     /* labels >= 0 */
 void lf_broadcast(lf_rank *, const char *what, const void *x, void *y, int64_t count);         /* x is one real */
 void lf_fill(lf_rank *, const char *what, void *y, double value, int64_t count);
+/* dx = dy * share * (labels of the step) / (labels of the step at this depth of multi-token prediction); both one real
+ */
+void lf_depth_weight(lf_rank *, const char *what, const void *dy, void *dx, int32_t depth, double share);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,7 @@
 #include "hf_weights.h"
 
 #include "device.h"
+#include "initial_weights.h"
 #include "real.h"
 #include "text.h"
 
@@ -46,11 +47,11 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
       refuse(name, "each tensor once", quote(other->second) + " beside it");
 
   std::vector<std::string> missing, unexpected;
-  const StoredTensor *embedding = nullptr;
+  const StoredTensor *embedding = nullptr, *output = nullptr;
   for (const FileTensor &wanted : file_tensors(program)) {
     auto found = in_folder.find(bare(wanted.name));
     if (found == in_folder.end()) {
-      missing.push_back(wanted.name);
+      (wanted.parts.front().param->optional ? without : missing).push_back(wanted.name);
       continue;
     }
     const StoredTensor &stored = folder.tensors.at(found->second);
@@ -61,23 +62,33 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
     by_name[wanted.name] = &stored;
     if (is_embedding(wanted.name))
       embedding = &stored;
+    if (wanted.name == "lm_head.weight")
+      output = &stored;
     in_folder.erase(found);
   }
   if (!missing.empty())
     throw Failure{4, "--load: " + quote(path) + ": expected tensors of the model that are missing: " +
                          name_list(missing) + ", got " + std::to_string(folder.tensors.size()) + " others"};
   for (auto &[name, as_stored] : in_folder) {
-    const StoredTensor &head = folder.tensors.at(as_stored);
-    if (name == "lm_head.weight" && embedding) {
-      if (head.shape != embedding->shape || head.type == FileType::other)
-        refuse(as_stored, "a copy of the tied embedding of shape " + shape_text(embedding->shape),
-               head.dtype + " of shape " + shape_text(head.shape));
-      for (int64_t i = 0, n = head.shape[0] * head.shape[1]; i < n; ++i)
-        if (head.value(i) != embedding->value(i))
+    const StoredTensor &copy = folder.tensors.at(as_stored);
+    const bool of_depth = program.mtp_depths > 0 && name.rfind("layers.", 0) == 0;
+    const StoredTensor *original = nullptr;
+    if (name == "lm_head.weight" || (of_depth && ends_with(name, ".embed_tokens.weight")))
+      original = embedding;
+    else if (of_depth && ends_with(name, ".shared_head.head.weight"))
+      original = output ? output : embedding;
+    if (original) {
+      const std::string of = original == output ? "head" : "embedding", tied = of_depth ? "" : "tied ";
+      if (copy.shape != original->shape || copy.type == FileType::other)
+        refuse(as_stored, "a copy of the " + tied + of + " of shape " + shape_text(original->shape),
+               copy.dtype + " of shape " + shape_text(copy.shape));
+      for (int64_t i = 0, n = copy.shape[0] * copy.shape[1]; i < n; ++i)
+        if (copy.value(i) != original->value(i))
           refuse(as_stored,
-                 "a copy of the embedding, since the model ties them (" + number(embedding->value(i)) + " at element " +
-                     std::to_string(i) + ")",
-                 number(head.value(i)) + "; set \"tie_word_embeddings\" to false in config.json and compile again");
+                 "a copy of the " + of + ", since the model " + (of_depth ? "shares" : "ties") + " them (" +
+                     number(original->value(i)) + " at element " + std::to_string(i) + ")",
+                 number(copy.value(i)) +
+                     (of_depth ? "" : "; set \"tie_word_embeddings\" to false in config.json and compile again"));
     } else if (!is_buffer(name)) {
       unexpected.push_back(as_stored);
     }
@@ -88,6 +99,8 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
 }
 
 void HfWeights::load(lf_rank &c, const Piece &piece) const {
+  if (!by_name.contains(piece.hf_name()))
+    return initialise(c, piece);
   with_real(*c.program, [&](auto real) {
     using Real = decltype(real);
     const StoredTensor &stored = *by_name.at(piece.hf_name());

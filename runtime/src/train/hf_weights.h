@@ -14,16 +14,21 @@ namespace lf::rt {
 class HfWeights {
 public:
   /// Throws Failure 4: as SafetensorsFolder, or tensors that are missing (listed), unexpected (listed), of a wrong
-  /// shape or type, a tied "lm_head.weight" that differs from the embedding. Names match with or without a leading
+  /// shape or type, a tied "lm_head.weight" (or a copy of embedding or head beside a depth of multi-token prediction)
+  /// that differs from its original. Names match with or without a leading
   /// "model." or "transformer."; GPT-2's mask buffers and rotary frequencies are ignored.
   HfWeights(const std::string &folder, const lf_program &);
 
-  /// Fills the parameter arena's shard of a piece; padding becomes zero.
+  /// Fills the parameter arena's shard of a piece; padding becomes zero. A piece that may be absent, and is, is
+  /// initialised.
   void load(lf_rank &, const Piece &) const;
+  /// Optional tensors that the folder lacks, by the program's name.
+  const std::vector<std::string> &absent() const { return without; }
 
 private:
   SafetensorsFolder folder;
   std::map<std::string, const StoredTensor *> by_name; ///< by the program's name
+  std::vector<std::string> without;
 };
 
 } // namespace lf::rt

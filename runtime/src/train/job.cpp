@@ -115,6 +115,10 @@ void train(Job &job, lf_rank &c) {
   metrics.start(job.steps, job.checkpoint ? "of " + quote(job.checkpoint->folder)
                            : job.weights  ? "of " + quote(o.load)
                                           : "random, seed " + std::to_string(job.seed));
+  if (c.rank == 0 && job.weights && !job.weights->absent().empty())
+    std::printf("notice: --load: %s lacks tensors of multi-token prediction; initialised with seed %llu: %s\n",
+                quote(o.load).c_str(), static_cast<unsigned long long>(job.seed),
+                name_list(job.weights->absent()).c_str());
   StepReport report;
   report.step = c.step.step;
   report.steps = job.steps;
@@ -128,7 +132,8 @@ void train(Job &job, lf_rank &c) {
     auto start = Clock::now();
     c.step.lr = job.rate->at(c.step.consumed);
     c.program->step(&c);
-    report = {c.step.step, job.steps, c.step.consumed, c.step.loss, c.step.grad_norm, c.step.lr, ms_since(start)};
+    report = {c.step.step,      job.steps, c.step.consumed, c.step.loss,
+              c.step.grad_norm, c.step.lr, ms_since(start), c.step.mtp_loss};
     metrics.report(report);
     if (o.save_interval && c.step.step % o.save_interval == 0) {
       save_checkpoint(c, o.save);

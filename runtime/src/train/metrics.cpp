@@ -99,6 +99,8 @@ void Metrics::report(const StepReport &r) {
       nlohmann::ordered_json o;
       o["step"] = r.step;
       o["loss"] = r.loss;
+      if (!r.mtp_loss.empty())
+        o["mtp_loss"] = r.mtp_loss;
       o["grad_norm"] = r.grad_norm;
       o["lr"] = r.lr;
       o["step_ms"] = r.ms;
@@ -122,12 +124,18 @@ void Metrics::report(const StepReport &r) {
   auto worst = std::max_element(peak_bytes.begin(), peak_bytes.end());
   double tokens = static_cast<double>(r.consumed) * static_cast<double>(c.program->seq_length);
   const char *unit = tokens >= 1e9 ? "B" : tokens >= 1e6 ? "M" : "";
-  std::printf("step %lld/%lld | loss %.4f | gnorm %.4g | lr %.2e | %.1f ms | %s tok/s | %s tok/s/gpu | %.3g TF/gpu | "
+  std::string depths;
+  for (double loss : r.mtp_loss) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%s%.4f", depths.empty() ? " | mtp " : " ", loss);
+    depths += text;
+  }
+  std::printf("step %lld/%lld | loss %.4f%s | gnorm %.4g | lr %.2e | %.1f ms | %s tok/s | %s tok/s/gpu | %.3g TF/gpu | "
               "mem %.3g GiB (rank %d) | tokens %.*f%s\n",
-              static_cast<long long>(r.step), static_cast<long long>(r.steps), r.loss, r.grad_norm, r.lr, r.ms,
-              grouped(static_cast<int64_t>(per_second)).c_str(), grouped(static_cast<int64_t>(per_rank)).c_str(),
-              tflops, static_cast<double>(*worst) / (1 << 30), static_cast<int>(worst - peak_bytes.begin()),
-              *unit ? 2 : 0,
+              static_cast<long long>(r.step), static_cast<long long>(r.steps), r.loss, depths.c_str(), r.grad_norm,
+              r.lr, r.ms, grouped(static_cast<int64_t>(per_second)).c_str(),
+              grouped(static_cast<int64_t>(per_rank)).c_str(), tflops, static_cast<double>(*worst) / (1 << 30),
+              static_cast<int>(worst - peak_bytes.begin()), *unit ? 2 : 0,
               tokens / (*unit == 'B'   ? 1e9
                         : *unit == 'M' ? 1e6
                                        : 1.0),

@@ -18,6 +18,7 @@ struct StepReport {
   int64_t step = 0, steps = 0; ///< finished, of the whole run
   int64_t consumed = 0;        ///< samples, this step's included
   double loss = 0, grad_norm = 0, lr = 0, ms = 0;
+  std::vector<double> mtp_loss{}; ///< by depth; empty without multi-token prediction
 };
 
 class Metrics {

@@ -17,12 +17,13 @@ namespace lf::rt {
 namespace {
 
 struct View {
-  int64_t rows = 1, cols = 1, file_cols = 1;
+  int64_t rows = 1, cols = 1, file_rows = 1, file_cols = 1;
 };
 View view_of(const lf_param &p) {
   View view;
   for (int32_t d = 0; d < p.ndim; ++d)
     (d < p.row_dims ? view.rows : view.cols) *= p.valid[d];
+  view.file_rows = p.hf_rows > 0 ? p.hf_rows : view.rows;
   view.file_cols = p.hf_cols > 0 ? p.hf_cols : view.cols;
   return view;
 }
@@ -32,9 +33,9 @@ View view_of(const lf_param &p) {
 Shard make_shard(const lf_program &program, const lf_param &p, const std::vector<int32_t> &coordinates) {
   Shard shard;
   View view = view_of(p);
-  int64_t row_step = p.hf_transposed ? 1 : view.file_cols, col_step = p.hf_transposed ? view.rows : 1;
+  int64_t row_step = p.hf_transposed ? 1 : view.file_cols, col_step = p.hf_transposed ? view.file_rows : 1;
   shard.ndim = p.ndim;
-  shard.base = p.hf_col * col_step;
+  shard.base = p.hf_col * col_step + p.hf_row * row_step;
   for (int32_t d = p.ndim - 1, col = 1; d >= 0; --d) {
     if (d == p.row_dims - 1)
       col = 0;
@@ -107,7 +108,7 @@ std::vector<FileTensor> file_tensors(const lf_program &program) {
       View view = view_of(p);
       std::vector<int64_t> shape = {view.file_cols};
       if (p.row_dims > 0)
-        shape.insert(p.hf_transposed ? shape.end() : shape.begin(), view.rows);
+        shape.insert(p.hf_transposed ? shape.end() : shape.begin(), view.file_rows);
       if (fresh)
         tensors.push_back({piece.hf_name(), shape, {}});
       FileTensor &tensor = tensors[found->second];
@@ -118,18 +119,29 @@ std::vector<FileTensor> file_tensors(const lf_program &program) {
       tensor.parts.push_back(piece);
     }
   for (FileTensor &tensor : tensors) {
+    auto place = [](const Piece &part) { return std::pair(part.param->hf_row, part.param->hf_col); };
     std::sort(tensor.parts.begin(), tensor.parts.end(),
-              [](const Piece &a, const Piece &b) { return a.param->hf_col < b.param->hf_col; });
-    int64_t next = 0;
+              [&](const Piece &a, const Piece &b) { return place(a) < place(b); });
+    // Bands of rows, each filled by columns.
+    const View all = view_of(*tensor.parts[0].param);
+    int64_t row = 0, column = 0;
     for (const Piece &part : tensor.parts) {
-      if (part.param->hf_col != next)
-        throw Failure{2, "parameter " + quote(part.name()) + ": expected column " + std::to_string(next) + " of " +
-                             quote(tensor.name) + ", got " + std::to_string(part.param->hf_col)};
-      next += view_of(*part.param).cols;
+      if (part.param->hf_col != column || part.param->hf_row != row)
+        throw Failure{2, "parameter " + quote(part.name()) + ": expected row " + std::to_string(row) + ", column " +
+                             std::to_string(column) + " of " + quote(tensor.name) + ", got row " +
+                             std::to_string(part.param->hf_row) + ", column " + std::to_string(part.param->hf_col)};
+      const View view = view_of(*part.param);
+      column += view.cols;
+      if (column == all.file_cols) {
+        row += view.rows;
+        column = 0;
+      }
     }
-    if (int64_t all = view_of(*tensor.parts[0].param).file_cols; next != all)
-      throw Failure{2, "tensor " + quote(tensor.name) + ": expected parts of " + std::to_string(all) +
-                           " columns in all, got " + std::to_string(next)};
+    if (row != all.file_rows || column != 0)
+      throw Failure{2, "tensor " + quote(tensor.name) + ": expected parts of " + std::to_string(all.file_rows) +
+                           " rows and " + std::to_string(all.file_cols) + " columns in all, got " +
+                           std::to_string(row) + " rows and " + std::to_string(column ? column : all.file_cols) +
+                           " columns"};
   }
   return tensors;
 }

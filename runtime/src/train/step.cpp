@@ -8,6 +8,7 @@
 #include "../kernels/kernels.h"
 #include "device.h"
 #include "export.h"
+#include "mtp.h"
 #include "options.h"
 #include "real.h"
 #include "region_norm.h"
@@ -20,6 +21,7 @@
 using namespace lf::rt;
 
 extern "C" void lf_begin_step(lf_rank *c) {
+  zero_depth_losses(*c);
   zero_step_sums(*c);
   with_real(*c->program, [&](auto real) {
     lf_zero(c, "gradients", lf_arena(c, LF_GRADIENTS),
@@ -41,6 +43,7 @@ extern "C" void lf_finish_gradients(lf_rank *c) {
                                                                     LF_SUM);
   s.loss = sums[0] / sums[1];
   s.grad_norm = std::sqrt(sums[2]) / sums[1];
+  finish_depth_losses(*c);
   s.stop = sums[3] > 0;
   if (!std::isfinite(s.loss) || !std::isfinite(s.grad_norm))
     throw Failure{6, "step " + std::to_string(s.step + 1) + ": expected a finite " +

@@ -73,6 +73,36 @@ TEST(Shard, PartsThatLeaveAGapAreRefused) {
   EXPECT_THROW(file_tensors(tiny.program), Failure);
 }
 
+/// Two parameters that are the upper and lower rows of one tensor, stored transposed as eh_proj is.
+TEST(Shard, BandsOfRows) {
+  TinyProgram tiny(1, 1, 2);
+  std::vector<lf_param> params(tiny.program.params, tiny.program.params + tiny.program.num_params);
+  for (int i : {1, 2}) {
+    params[static_cast<size_t>(i)].hf_col = 0;
+    params[static_cast<size_t>(i)].hf_cols = 4;
+    params[static_cast<size_t>(i)].hf_row = (i - 1) * 4;
+    params[static_cast<size_t>(i)].hf_rows = 8;
+    params[static_cast<size_t>(i)].hf_transposed = 1;
+  }
+  params[3].hf_name = "model.layers.%d.c.weight";
+  params[3].hf_col = params[3].hf_cols = 0;
+  tiny.program.params = params.data();
+  FileTensor fused = file_tensors(tiny.program)[1];
+  EXPECT_EQ(fused.shape, (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(fused.parts.size(), 2u);
+  // The lower band of tp rank 1: local (r, j) is row 4 + r, column 2 + j, at element (2 + j) * 8 + 4 + r.
+  std::vector<int64_t> elements;
+  make_shard(tiny.program, params[2], {0, 0, 1}).runs([&](int64_t, int64_t element, int64_t step, int64_t length) {
+    for (int64_t i = 0; i < length; ++i)
+      elements.push_back(element + i * step);
+  });
+  EXPECT_EQ(elements, (std::vector<int64_t>{20, 28, 21, 29, 22, 30, 23, 31}));
+  params[2].hf_row = 5;
+  EXPECT_THROW(file_tensors(tiny.program), Failure);
+  params[2].hf_row = 0;
+  EXPECT_THROW(file_tensors(tiny.program), Failure);
+}
+
 TEST(RegionNorm, EachRegionCountsOnceAndCopiesNever) {
   for (auto [pp, dp, tp] : meshes) {
     TinyProgram tiny(pp, dp, tp, LF_F64, true);
