@@ -32,15 +32,18 @@ struct Case {
 // right.
 const Case cases[] = {
     {R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 24, "num_attention_heads": 4,
-         "num_key_value_heads": 2, "head_dim": 6, "intermediate_size": 20, "vocab_size": 37, "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
+         "num_key_value_heads": 2, "head_dim": 6, "intermediate_size": 20, "vocab_size": 37,
+         "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
          "attention_bias": true, "mlp_bias": true, "tie_word_embeddings": true, "initializer_range": 0.2})",
      {"--dp", "2", "--tp", "2", "--pp", "2", "--sequence-parallel"}},
     {R"({"model_type": "qwen3", "num_hidden_layers": 2, "hidden_size": 20, "num_attention_heads": 8,
-         "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 12, "vocab_size": 29, "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
+         "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 12, "vocab_size": 29,
+         "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
          "tie_word_embeddings": false, "initializer_range": 0.2})",
      {"--dp", "2", "--tp", "4"}},
     {R"({"model_type": "qwen2", "num_hidden_layers": 3, "hidden_size": 28, "num_attention_heads": 4,
-         "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 14, "vocab_size": 31, "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
+         "num_key_value_heads": 2, "head_dim": 4, "intermediate_size": 14, "vocab_size": 31,
+         "max_position_embeddings": 64, "rms_norm_eps": 1e-5,
          "use_sliding_window": true, "sliding_window": 5, "max_window_layers": 1, "initializer_range": 0.2})",
      {"--dp", "2", "--tp", "2", "--pp", "2", "--layout", "Et|ttL", "--pipeline-schedule", "gpipe"}},
 };
