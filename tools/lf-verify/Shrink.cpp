@@ -90,6 +90,14 @@ std::string rewrite(const ModelConfig &m, const Small &s) {
   return file.dump(2);
 }
 
+/// As many as fill the pipeline and steady state; with several chunks on a rank, whole groups and the remainder.
+int64_t fewerMicroBatches(const ParallelPlan &p) {
+  if (p.vpp == 1 || (p.schedule != "1f1b" && p.schedule != "interleaved"))
+    return std::min<int64_t>(p.microBatches(), (p.vpp > 1 ? 2 * p.pp : p.pp) + 2);
+  int64_t group = p.groupSize ? p.groupSize : p.pp, rest = p.microBatches() % group;
+  return std::min(p.microBatches(), rest ? group + rest : 2 * group);
+}
+
 std::vector<std::string> words(const std::string &text) {
   std::istringstream stream(text);
   std::vector<std::string> out;
@@ -124,7 +132,7 @@ Shrunk shrink(const ModelConfig &m, const ParallelPlan &p) {
   out.plan.seqLength = sequence;
   out.plan.microBatch = std::min<int64_t>(p.microBatch, 2);
   out.plan.dp = std::max<int64_t>(std::min<int64_t>(p.dp, 2), std::min<int64_t>(p.dp, 64 / (p.tp * p.pp)));
-  int64_t microBatches = std::min<int64_t>(p.microBatches(), p.pp + 2);
+  int64_t microBatches = fewerMicroBatches(p);
   out.plan.globalBatch = out.plan.microBatch * out.plan.dp * microBatches;
   if (!p.layout.empty())
     out.plan.layout = printLayout(s.stages);
@@ -134,6 +142,9 @@ Shrunk shrink(const ModelConfig &m, const ParallelPlan &p) {
   out.single.tp = out.single.pp = out.single.dp = 1;
   out.single.sequenceParallel = false;
   out.single.layout.clear();
+  out.single.vpp = 1;
+  out.single.groupSize = 0;
+  out.single.schedule = "1f1b";
   out.single.microBatch = out.plan.microBatch * out.plan.dp; // the same micro-batches, so the same dropout
   resolvePlan(out.single, out.model);
 

@@ -48,6 +48,26 @@ TEST(Shrink, KeepsRepeatedKvHeads) {
   EXPECT_EQ(s.single.microBatches(), s.plan.microBatches());
 }
 
+TEST(Shrink, KeepsChunksAndSchedules) {
+  ParallelPlan plan;
+  plan.pp = 4;
+  plan.vpp = 2;
+  plan.globalBatch = 64;
+  Shrunk s = of(llama70b, plan);
+  EXPECT_EQ(s.plan.vpp, 2);
+  EXPECT_EQ(s.model.layers, 16);
+  EXPECT_EQ(s.plan.microBatches(), 8); // two groups of pp
+  EXPECT_EQ(s.single.vpp, 1);
+  plan.schedule = "zb-v";
+  s = of(llama70b, plan);
+  EXPECT_EQ(s.plan.schedule, "zb-v");
+  EXPECT_EQ(s.single.schedule, "1f1b");
+  plan.schedule = "1f1b";
+  plan.groupSize = 6;
+  plan.globalBatch = 64; // 10 groups of 6 and one of 4
+  EXPECT_EQ(of(llama70b, plan).plan.microBatches(), 10);
+}
+
 TEST(Shrink, KeepsBothKindsOfLayersAndWidths) {
   ParallelPlan plan;
   plan.tp = 2;
