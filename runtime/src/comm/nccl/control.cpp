@@ -97,6 +97,11 @@ void Control::listen() {
       values_[frame.key] = frame.value;
       break;
     }
+    case FrameKind::post: {
+      std::lock_guard<std::mutex> lock(mutex_);
+      ++posts_[frame.key];
+      break;
+    }
     case FrameKind::abort:
       heard(frame.rank, frame.code, frame.value);
       break;
@@ -145,6 +150,16 @@ std::string Control::get(const std::string &key, double timeout, const std::stri
     throw Failure{5, "expected " + waits + " to arrive within " + seconds_text(timeout) +
                          " s, got nothing (to allow more time: --distributed-timeout-minutes or LF_TIMEOUT_SECONDS)"};
   return values_[key];
+}
+
+void Control::post(int32_t rank, const std::string &key) {
+  std::lock_guard<std::mutex> lock(sending_);
+  send_frame(socket_, {FrameKind::post, rank_, rank, key, ""});
+}
+
+int64_t Control::posts(const std::string &key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return posts_[key];
 }
 
 void Control::fail(const Failure &failure) {

@@ -42,6 +42,9 @@ public:
   /// Waits for a value. Throws Failure 5 after `timeout` seconds, naming the key's maker as `waits`; Stopped's cause is
   /// the caller's to report: returns "" when another rank failed. Any thread.
   std::string get(const std::string &key, double timeout, const std::string &waits);
+  /// Adds one to what `rank` counts as posts of a key. For what happens in every step: nothing is stored.
+  void post(int32_t rank, const std::string &key);
+  int64_t posts(const std::string &key);
   /// Tells all others that this rank cannot go on.
   void fail(const Failure &);
   /// Says that this rank is done; everybody_left() once all have.
@@ -69,6 +72,7 @@ private:
   std::mutex mutex_, sending_;
   std::condition_variable changed_;
   std::map<std::string, std::string> values_;
+  std::map<std::string, int64_t> posts_;
   std::atomic<bool> failed_{false}, closing_{false}, everybody_left_{false};
   int32_t culprit_ = -1;
   Failure failure_{0, ""};

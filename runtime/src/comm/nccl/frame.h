@@ -6,12 +6,12 @@
 
 namespace lf::rt::nccl {
 
-enum class FrameKind : uint32_t { hello = 1, put, get, value, abort, leave, all_left };
+enum class FrameKind : uint32_t { hello = 1, put, get, value, abort, leave, all_left, post };
 
 struct Frame {
   FrameKind kind{};
   int32_t rank = -1; ///< of who speaks; of an abort, who failed
-  int32_t code = 0;  ///< of an abort; of hello, the world
+  int32_t code = 0;  ///< of an abort; of hello, the world; of a post, the rank that it is for
   std::string key, value;
 };
 

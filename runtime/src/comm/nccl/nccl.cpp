@@ -18,6 +18,8 @@ class NcclTransport final : public Transport {
 public:
   explicit NcclTransport(lf_rank &c) : Transport(c.rank, c.world, {c.trace.get(), &c.at}), c_(c) {}
 
+  ~NcclTransport() override { stop_helper(); }
+
   const char *name() const override { return "nccl"; }
 
   std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
@@ -31,8 +33,8 @@ public:
   void poll() override {
     if (session().control->failed())
       throw stopped("nothing: it was computing");
-    for (auto &[key, channel] : channels_)
-      channel->progress();
+    if (helper_failed_.load())
+      throw Failure(*helper_failure_);
     if (Clock::now() - checked_ > std::chrono::milliseconds(100)) {
       session().check_all();
       checked_ = Clock::now();
@@ -40,10 +42,12 @@ public:
   }
 
   void leave() override {
+    finish(c_, 0);
     wait("its messages to be received", [&] {
+      std::lock_guard<std::mutex> lock(mutex_);
       return std::all_of(channels_.begin(), channels_.end(), [](auto &entry) { return entry.second->idle(); });
     });
-    finish(c_, 0);
+    stop_helper();
     session().control->leave();
     while (!session().control->everybody_left()) { // however long the others take
       if (session().control->failed())
@@ -60,10 +64,43 @@ public:
 
 private:
   Channel &channel(int32_t from, int32_t to, int32_t tag) {
-    std::unique_ptr<Channel> &entry = channels_[{from, to, tag}];
-    if (!entry)
-      entry = std::make_unique<Channel>(cuda(&c_), from, to, tag, timeout_seconds);
-    return *entry;
+    const std::tuple<int32_t, int32_t, int32_t> key{from, to, tag};
+    if (auto known = channels_.find(key); known != channels_.end())
+      return *known->second;
+    for (int32_t stream = 0; stream <= c_.program->num_comms; ++stream)
+      finish(c_, stream);
+    auto fresh = std::make_unique<Channel>(cuda(&c_), from, to, tag, timeout_seconds);
+    if (!helper_.joinable())
+      helper_ = std::thread([this] { help(); });
+    std::lock_guard<std::mutex> lock(mutex_);
+    return *channels_.emplace(key, std::move(fresh)).first->second;
+  }
+
+  // Issues sends while the rank's thread may be waiting in a call of CUDA.
+  void help() {
+    try {
+      name_thread(rank());
+      LF_CUDA(cudaSetDevice(cuda(&c_).ordinal()));
+      while (!stop_helper_.load() && !session().control->failed()) {
+        bool moved = false;
+        {
+          std::lock_guard<std::mutex> lock(mutex_);
+          for (auto &[key, channel] : channels_)
+            moved |= channel->advance();
+        }
+        if (!moved)
+          std::this_thread::sleep_for(std::chrono::microseconds(20));
+      }
+    } catch (const Failure &failure) {
+      helper_failure_ = std::make_unique<Failure>(failure);
+      helper_failed_ = true;
+    }
+  }
+
+  void stop_helper() {
+    stop_helper_ = true;
+    if (helper_.joinable())
+      helper_.join();
   }
 
   template <class Condition> void wait(const std::string &what, Condition condition) {
@@ -90,14 +127,17 @@ private:
   }
 
   void run_recv(const Call &call) override {
+    poll();
     check_device(call, call.y);
-    Channel &from = channel(call.peer, rank(), call.tag);
-    wait("rank " + std::to_string(call.peer) + " to send \"" + call.what + "\"", [&] { return from.ready(); });
-    from.receive(call.y, call.count * call.size);
+    channel(call.peer, rank(), call.tag).receive(call.y, call.count * call.size);
   }
 
   lf_rank &c_;
+  std::mutex mutex_;                                                                   ///< of the map's shape
   std::map<std::tuple<int32_t, int32_t, int32_t>, std::unique_ptr<Channel>> channels_; ///< by from, to, tag
+  std::thread helper_;
+  std::atomic<bool> stop_helper_{false}, helper_failed_{false};
+  std::unique_ptr<Failure> helper_failure_;
   Clock::time_point checked_{};
 };
 

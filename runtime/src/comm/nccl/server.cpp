@@ -136,6 +136,11 @@ void Server::handle(Client &client, const Frame &frame) {
     aborted_ = true;
     client.left = true;
     break;
+  case FrameKind::post:
+    for (const Client &other : clients_)
+      if (other.rank == frame.code)
+        send_frame(other.socket, frame);
+    break;
   case FrameKind::leave:
     client.left = true;
     if (++left_ == world_)

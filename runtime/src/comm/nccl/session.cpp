@@ -118,6 +118,8 @@ namespace lf::rt {
 void join_nccl(int32_t rank, int32_t world, double timeout) {
   // A kernel that is loaded when first used waits for the device, and so for a message that may need that kernel.
   setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  // Streams that share a queue of the device wait for one another; 8 queues are few for a group and a channel each.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   nccl::Session &s = nccl::session();
   s.rank = rank;
   s.world = world;

@@ -1,0 +1,37 @@
+# What must fail, for run.sh: with the right exit code, and words that tell the cause. Uses the program at hand.
+failures_done=1
+
+expect() { # NAME CODE-WANTED CODE-GOT PATTERN LOGS...
+  local name=$1 want=$2 got=$3 pattern=$4 code=0 text
+  shift 4
+  text=$(cat "$@" | grep -m1 -E -- "$pattern")
+  [ "$want" = "$got" ] && [ -n "$text" ] || code=1
+  row "$name" $code "exit code $got${text:+: ${text:0:150}}"
+  [ $code = 0 ] || head -c 600 "$@"
+}
+
+long=("$program/cuda" "${data[@]}" --train-iters 100000)
+log=$results/failure
+
+CUDA_VISIBLE_DEVICES= timeout 60 "${long[@]}" > "$log.none.log" 2>&1
+expect "no device" 2 $? 'expected an NVIDIA GPU .* got none' "$log.none.log"
+
+world=$((ranks + 1)) RANK=0 WORLD_SIZE=$((ranks + 1)) timeout 60 "${long[@]}" > "$log.world.log" 2>&1
+expect "another world" 2 $? "expected a launcher to start $ranks ranks" "$log.world.log"
+
+LF_TIMEOUT_SECONDS=6 world=$ranks start_job 29801 $((ranks - 1)) "$log.missing" "${long[@]}"
+wait_job
+expect "a rank that never starts" 5 $? "expected rank $((ranks - 1)) to arrive within" "$log".missing.*.log
+
+start_job 29802 "$ranks" "$log.killed" "${long[@]}"
+sleep 15
+victim=$(pgrep -P "${pids[1]}")
+kill -9 "$victim"
+begin=$SECONDS
+for i in 0 2; do
+  wait "${pids[$i]}"
+  code=$?
+done
+expect "a rank that is killed" 5 $code 'rank 1 failed: its process ended without a word' "$log".killed.2.log
+row "the others stop" $((SECONDS - begin > 30)) "after $((SECONDS - begin)) s"
+wait_job
