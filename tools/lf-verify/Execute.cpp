@@ -81,9 +81,8 @@ RunResult runExecutable(const std::string &executable, const RunSettings &settin
                  log);
   if (code != 0)
     throw Error(code == 1 ? Exit::notEqual : Exit::communication,
-                code == 1
-                    ? "expected every copy of a parameter to be equal bit for bit, got a difference"
-                    : "expected " + quote(executable) + " to end with exit code 0, got " + std::to_string(code),
+                code == 1 ? "expected every copy of a parameter to be equal bit for bit, got a difference"
+                          : "expected " + quote(executable) + " to end with exit code 0, got " + std::to_string(code),
                 {endOf(log)});
   RunResult result;
   std::ifstream lines(metrics);
