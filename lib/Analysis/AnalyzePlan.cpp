@@ -51,6 +51,9 @@ std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t stages, doubl
       chain.back().cost += work(*op.getFinal());
     if (int64_t depths = op.getDepths(); op.getMtp() && depths > 0)
       chain.insert(chain.end(), static_cast<size_t>(depths), {'m', work(*op.getMtp()) / static_cast<double>(depths)});
+    int64_t depths = op.getDepths(); // @mtp has all of them
+    for (int64_t depth = 0; depth < depths; ++depth)
+      chain.push_back({'m', work(*op.getMtp()) / static_cast<double>(depths)});
     chain.push_back({'L', work(op.getHead())});
   }
   return ::lf::printLayout(::lf::balancedSplit(chain, stages));
