@@ -14,10 +14,9 @@ struct LowerToRuntime : impl::LfLowerToRuntimeBase<LowerToRuntime> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     lf::MeshOp mesh = lf::MeshOp::find(module);
-    if (!mesh) {
-      module.emitError() << "expected an lf.mesh in the module, got none; run lf-verify-lowerable first";
+    // Also when somebody runs this pass alone: what follows relies on it.
+    if (failed(verifyLowerable(module)))
       return signalPassFailure();
-    }
     SmallVector<Operation *> before;
     for (Operation &op : *module.getBody())
       before.push_back(&op);

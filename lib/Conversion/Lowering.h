@@ -157,6 +157,8 @@ struct Lowering {
   int64_t placeIndex(const Name &name, int64_t pp, int64_t first) const;
 };
 
+/// Emits an error at the op and fails unless everything below can lower the module.
+LogicalResult verifyLowerable(ModuleOp);
 /// By how many tokens "ids", "labels" (0), "ids_1" (1), ... are shifted; -1: the name is of no such input.
 int64_t shiftOf(StringRef input);
 /// Fills kinds (functions only) and stages from lf.chain, lf.stage and the functions.

@@ -71,8 +71,65 @@ static FailureOr<int64_t> integerAttribute(func::FuncOp function, StringRef name
   return function.emitOpError() << "expected the attribute \"" << name << "\", got none";
 }
 
+/// Types that the lowering can give a place, a foreign parameter only where it is looked for.
+static LogicalResult verifyFunction(func::FuncOp function, StringRef kind, lf::ChainOp chain) {
+  for (Type type : llvm::concat<const Type>(function.getArgumentTypes(), function.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape() || tensor.getNumElements() < 1)
+      return function.emitOpError() << "expected tensors of static shape, got " << type;
+  }
+  if (function.front().empty() || !isa<func::ReturnOp>(function.front().back()))
+    return function.emitOpError() << "expected a block that ends in a return, got none";
+  for (const Name &name : parametersOf(function))
+    if (name.first != kind && !(kind == chain.getHead() && name.first == chain.getEmbed()) &&
+        !(chain.getMtp() == kind && (name.first == chain.getEmbed() || name.first == chain.getHead())))
+      return function.emitOpError() << "expected parameters of \"" << kind << "\", or of \"" << chain.getEmbed()
+                                    << "\" in the head, got \"" << name.first << "." << name.second << "\"";
+  return success();
+}
+
+/// What is neither integer nor saved: [x] -> [y] of layers, [] -> [x] of the embedding, [x] -> [loss, count] of the
+/// head, and the reverse in the backward.
+/// Multi-token prediction has more outputs, its depths' sums and counts: verifyStages counts them.
+static LogicalResult verifyBoundary(ModuleOp module, StringRef kind, bool isEmbed, bool isHead, bool isMtp,
+                                    RankedTensorType x) {
+  auto forward = module.lookupSymbol<func::FuncOp>((kind + ".fwd").str()),
+       backward = module.lookupSymbol<func::FuncOp>((kind + ".bwd").str());
+  auto holds = [&](func::FuncOp function, StringRef what, int64_t expected, ArrayRef<Type> types,
+                   bool scalars = false) {
+    bool fits = int64_t(types.size()) == expected && llvm::all_of(types, [&](Type type) {
+                  return scalars ? cast<RankedTensorType>(type).getRank() == 0 : type == x;
+                });
+    if (fits)
+      return true;
+    InFlightDiagnostic diag = function.emitOpError() << "expected " << expected << " " << what << " of ";
+    if (scalars)
+      diag << "rank 0";
+    else
+      diag << "type " << x;
+    diag << ", got (";
+    llvm::interleaveComma(types, diag);
+    diag << ")";
+    return false;
+  };
+  SmallVector<Type> inputs;
+  for (BlockArgument argument : forward.getArguments())
+    if (!forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input"))
+      inputs.push_back(argument.getType());
+  int64_t outputs = forward->getAttrOfType<IntegerAttr>("lf.outputs").getInt();
+  int64_t cotangents = backward->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
+  int64_t crossing = 0;
+  if (auto attr = backward->getAttrOfType<IntegerAttr>("lf.crossing"))
+    crossing = attr.getInt();
+  return success(holds(forward, "real inputs", !isEmbed, inputs) &&
+                 holds(forward, "outputs", isHead ? 2 : 1,
+                       forward.getResultTypes().take_front(isMtp ? std::min<int64_t>(outputs, 1) : outputs), isHead) &&
+                 holds(backward, "cotangents", !isHead, backward.getArgumentTypes().take_front(cotangents)) &&
+                 holds(backward, "results", !isEmbed, backward.getResultTypes().drop_back(crossing)));
+}
+
 /// Both functions of a kind, and that what one saves the other takes.
-static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &groups) {
+static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &groups, lf::ChainOp chain) {
   auto forward = module.lookupSymbol<func::FuncOp>((kind + ".fwd").str()),
        backward = module.lookupSymbol<func::FuncOp>((kind + ".bwd").str());
   for (auto [function, name] : {std::pair(forward, ".fwd"), std::pair(backward, ".bwd")}) {
@@ -81,6 +138,8 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
     for (Operation &op : function.front())
       if (failed(verifyOp(&op, groups)))
         return failure();
+    if (failed(verifyFunction(function, kind, chain)))
+      return failure();
   }
   // Before lf-split-backward none has a weight pass, after it each has one.
   if (auto weight = module.lookupSymbol<func::FuncOp>((kind + ".wgrad").str())) {
@@ -101,6 +160,17 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
                      cotangents = integerAttribute(backward, "lf.cotangents");
   if (failed(outputs) || failed(cotangents))
     return failure();
+  for (auto [function, name, value, most] :
+       {std::tuple(forward, "lf.outputs", *outputs, int64_t(forward.getNumResults())),
+        std::tuple(backward, "lf.cotangents", *cotangents, int64_t(backward.getNumArguments()))})
+    if (value < 0 || value > most)
+      return func::FuncOp(function).emitOpError()
+             << "expected \"" << name << "\" between 0 and " << most << ", got " << value;
+  for (BlockArgument argument : forward.getArguments())
+    if (tensorOf(argument).getElementType().isInteger(32) &&
+        !forward.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "lf.input"))
+      return forward.emitOpError() << "expected lf.input on the integer argument " << argument.getArgNumber()
+                                   << ", got none";
   SmallVector<Type> taken;
   for (BlockArgument argument : backward.getArguments().drop_front(*cotangents))
     if (!backward.getArgAttr(argument.getArgNumber(), "lf.input"))
@@ -212,7 +282,7 @@ static LogicalResult verifyStages(ModuleOp module) {
   return failure(lines.wasInterrupted());
 }
 
-static LogicalResult verifyModule(ModuleOp module) {
+LogicalResult verifyLowerable(ModuleOp module) {
   lf::MeshOp mesh = lf::MeshOp::find(module);
   if (!mesh || module.getOps<lf::ChainOp>().empty())
     return module.emitError() << "expected an lf.mesh and an lf.chain, got none";
@@ -229,17 +299,24 @@ static LogicalResult verifyModule(ModuleOp module) {
     if (name)
       kinds.push_back(*name);
   for (StringRef kind : kinds)
-    if (failed(verifyKind(module, kind, groups)))
+    if (failed(verifyKind(module, kind, groups, chain)))
       return failure();
   if (failed(verifyInputs(module, kinds, groups)))
     return failure();
+  auto embed = module.lookupSymbol<func::FuncOp>((chain.getEmbed() + ".fwd").str());
+  if (embed.getNumResults() == 0)
+    return embed.emitOpError() << "expected a result, the input of the first layer, got none";
+  auto x = cast<RankedTensorType>(embed.getResultTypes()[0]);
+  for (StringRef kind : kinds)
+    if (failed(verifyBoundary(module, kind, kind == chain.getEmbed(), kind == chain.getHead(), chain.getMtp() == kind, x)))
+      return failure();
   return verifyStages(module);
 }
 
 namespace {
 struct VerifyLowerable : impl::LfVerifyLowerableBase<VerifyLowerable> {
   void runOnOperation() override {
-    if (failed(verifyModule(getOperation())))
+    if (failed(verifyLowerable(getOperation())))
       signalPassFailure();
   }
 };

@@ -124,7 +124,7 @@ static void execute(const std::vector<std::string> &command, const fs::path &fol
     text = text.substr(0, 8000) + "...";
   throw usage("expected the C++ compiler to succeed, got exit code " + std::to_string(code) +
                   (failure.empty() ? "" : " (" + failure + ")") + " of: " + line,
-              {"it printed:\n" + text});
+              {text.empty() ? "it printed nothing" : "it printed:\n" + text});
 }
 
 void linkExecutable(const std::string &cpp, const std::string &output, const std::string &tool) {

@@ -1,4 +1,5 @@
 // RUN: lf-opt %s --lf-verify-lowerable -verify-diagnostics -split-input-file
+// RUN: lf-opt %s --lf-lower-to-runtime -verify-diagnostics -split-input-file
 
 // A batched product is no single GEMM.
 lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
@@ -68,28 +69,46 @@ func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
 // -----
 
 lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
-lf.chain embed @e layers [@e] counts [1] head @e
+lf.chain embed @e layers [] counts [] head @h
 lf.stage @stage0 pp 0 chunk 0 embed layers [] counts [] first 0
 // expected-error @+1 {{expected the embedding on the first stage and the head on the last, got stage 1 of 2}}
 lf.stage @stage1 pp 0 chunk 1 layers [] counts [] first 0
-func.func @e.fwd() attributes {lf.outputs = 0 : i64} {
+func.func @e.fwd() -> tensor<8xf32> attributes {lf.outputs = 1 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @e.bwd(%dx: tensor<8xf32>) attributes {lf.cotangents = 1 : i64} {
   return
 }
-func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
-  return
+func.func @h.fwd(%x: tensor<8xf32>) -> (tensor<f32>, tensor<f32>) attributes {lf.outputs = 2 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<f32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+func.func @h.bwd() -> tensor<8xf32> attributes {lf.cotangents = 0 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 // -----
 
 lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
-lf.chain embed @e layers [@e] counts [1] head @e
+lf.chain embed @e layers [] counts [] head @h
 // expected-error @+1 {{expected a program for pipeline rank 0, got none; run lf-build-schedule first}}
 lf.stage @stage0 pp 0 chunk 0 embed layers [] counts [] first 0 head
-func.func @e.fwd() attributes {lf.outputs = 0 : i64} {
+func.func @e.fwd() -> tensor<8xf32> attributes {lf.outputs = 1 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @e.bwd(%dx: tensor<8xf32>) attributes {lf.cotangents = 1 : i64} {
   return
 }
-func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
-  return
+func.func @h.fwd(%x: tensor<8xf32>) -> (tensor<f32>, tensor<f32>) attributes {lf.outputs = 2 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<f32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+func.func @h.bwd() -> tensor<8xf32> attributes {lf.cotangents = 0 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
 }
 
 // -----
@@ -108,6 +127,40 @@ lf.chain embed @e layers [@e] counts [1] head @e
 func.func @e.fwd(%ids: tensor<4x2xi32> {lf.input = "ids"}) attributes {lf.outputs = 0 : i64} {
   // expected-error @+1 {{expected integers to be sliced along their outermost dim, got dim 1 of 'tensor<4x2xi32>'}}
   %0 = "lf.slice"(%ids) <{dim = 1 : i64, axes = ["tp"]}> : (tensor<4x2xi32>) -> tensor<4x1xi32>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
+
+// -----
+
+// Every boundary has the type of the first one.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [] counts [] head @h
+func.func @e.fwd() -> tensor<8xf32> attributes {lf.outputs = 1 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @e.bwd(%dx: tensor<8xf32>) attributes {lf.cotangents = 1 : i64} {
+  return
+}
+func.func @h.fwd(%x: tensor<8xf32>) -> (tensor<f32>, tensor<f32>) attributes {lf.outputs = 2 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<f32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+// expected-error @+1 {{expected 1 results of type 'tensor<8xf32>', got ('tensor<4xf32>')}}
+func.func @h.bwd() -> tensor<4xf32> attributes {lf.cotangents = 0 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [] counts [] head @h
+// expected-error @+1 {{expected "lf.outputs" between 0 and 0, got 3}}
+func.func @e.fwd() attributes {lf.outputs = 3 : i64} {
   return
 }
 func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {

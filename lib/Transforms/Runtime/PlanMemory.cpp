@@ -135,6 +135,8 @@ struct PlanMemory : impl::LfPlanMemoryBase<PlanMemory> {
     for (RunOp run : program.getBody().getOps<RunOp>()) {
       int64_t body = 0;
       auto action = symbols.lookup<FuncOp>(run.getCallee());
+      if (!action)
+        continue; // lf-emit-cpp refuses it.
       for (CallOp call : action.getBody().getOps<CallOp>()) {
         auto callee = symbols.lookup<FuncOp>(call.getCallee());
         workspace = std::max<int64_t>(workspace, call.getWork() + *callee.getWorkspace());
