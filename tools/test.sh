@@ -8,6 +8,6 @@ status=0
 ctest --test-dir "$build" --output-on-failure -j2 || status=1
 lit=/usr/lib/llvm-22/bin/lit
 "$lit" -s "$build/test" | tee "$build/lit.log" || status=1
-count() { awk -F: -v name="$1" '$0 ~ "^ *" name { gsub(/[^0-9]/, "", $2); n += $2 } END { print n + 0 }' "$build/lit.log"; }
+count() { sed -nE "s/^ *$1 *: *([0-9]+).*/\1/p" "$build/lit.log" | awk '{ n += $1 } END { print n + 0 }'; }
 echo "lit: $(count Passed) passed, $(($(count Failed) + $(count Unresolved) + $(count 'Timed Out'))) failed"
 exit $status
