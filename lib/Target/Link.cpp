@@ -98,6 +98,8 @@ static void refuseUnwritable(const std::string &output) {
     throw usage("\"-o\": expected the name of the executable, got none");
   if (fs::is_directory(path, ignored))
     throw usage("\"-o\": expected a file, got the folder " + quote(output));
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) // a link is followed
+    throw usage("\"-o\": expected an ordinary file, got the device, pipe or socket " + quote(output));
   if (!fs::is_directory(folder, ignored))
     throw usage("\"-o\": expected a folder that exists, got " + quote(folder.string()));
   if (access(folder.c_str(), W_OK) != 0 || (fs::exists(path, ignored) && access(path.c_str(), W_OK) != 0))
@@ -146,12 +148,16 @@ void linkExecutable(const std::string &cpp, const std::string &output, const std
     command.push_back(word);
   command.insert(command.end(), runtime.arguments.begin(), runtime.arguments.end());
   execute(command, folder.path);
-  // Beside the target first, so that a program that runs keeps its file.
-  std::error_code error;
-  fs::path fresh = output + ".new";
+  // Beside the target first, under a name of its own, so that a program that runs keeps its file; what a link points to
+  // is replaced, not the link.
+  std::error_code error, ignored;
+  fs::path target = fs::is_symlink(output, ignored) ? fs::weakly_canonical(output, ignored) : fs::path(output);
+  fs::path fresh = target.string() + "." + std::to_string(getpid()) + ".new";
   fs::copy_file(result, fresh, fs::copy_options::overwrite_existing, error);
   if (!error)
-    fs::rename(fresh, output, error);
+    fs::rename(fresh, target, error);
+  if (error)
+    fs::remove(fresh, ignored);
   if (error)
     throw usage("\"-o\": expected " + quote(output) + " to be written, got an error: " + error.message());
 }
