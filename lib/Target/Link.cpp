@@ -151,7 +151,9 @@ void linkExecutable(const std::string &cpp, const std::string &output, const std
   // Beside the target first, under a name of its own, so that a program that runs keeps its file; what a link points to
   // is replaced, not the link.
   std::error_code error, ignored;
-  fs::path target = fs::is_symlink(output, ignored) ? fs::weakly_canonical(output, ignored) : fs::path(output);
+  fs::path target = output;
+  for (int links = 0; links < 40 && fs::is_symlink(target, ignored); ++links)
+    target = target.parent_path() / fs::read_symlink(target, ignored); // an absolute link replaces the folder
   fs::path fresh = target.string() + "." + std::to_string(getpid()) + ".new";
   fs::copy_file(result, fresh, fs::copy_options::overwrite_existing, error);
   if (!error)
