@@ -62,7 +62,8 @@ RandomModel randomModel(Dice &dice) {
   m.layers = dice.between(1, 5);
   // kv heads x copies = tp, or a multiple of tp.
   int64_t copies = family == "gpt2" ? 1 : dice.of<int64_t>({1, 1, 2, 4});
-  if (m.tp % copies != 0)
+  // Every divisor of tp has to divide the kv heads or be a multiple of them: with copies, only powers of two are sure.
+  if (m.tp % copies != 0 || m.tp % 3 == 0)
     copies = 1;
   int64_t kvHeads = m.tp / copies * (copies == 1 ? dice.between(1, 2) : 1);
   int64_t queries = copies * dice.between(1, m.tp > 4 ? 1 : 3);
