@@ -19,6 +19,9 @@ separate_arguments(LF_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 # One precompiled header for everything that includes MLIR: a clean build takes a third of the time.
 file(WRITE ${CMAKE_BINARY_DIR}/lf_pch.cpp "")
 add_library(lf_pch OBJECT ${CMAKE_BINARY_DIR}/lf_pch.cpp)
+# Passes run for milliseconds: -O1 halves the time to build them and is not felt.
+set(LF_MLIR_OPTIMIZATION "$<$<CONFIG:Release>:-O1>")
+target_compile_options(lf_pch PRIVATE ${LF_MLIR_OPTIMIZATION})
 target_include_directories(lf_pch SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_definitions(lf_pch PRIVATE ${LF_LLVM_DEFINITIONS})
 target_precompile_headers(lf_pch PRIVATE <mlir/IR/BuiltinOps.h> <mlir/IR/DialectImplementation.h>
@@ -35,6 +38,7 @@ function(lf_mlir_compile target)
   # Generated code is not ours to keep free of warnings.
   target_include_directories(${target} SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/include)
   target_compile_definitions(${target} PRIVATE ${LF_LLVM_DEFINITIONS})
+  target_compile_options(${target} PRIVATE ${LF_MLIR_OPTIMIZATION})
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "STATIC_LIBRARY") # an executable is compiled with -fPIE, which the shared header does not fit
     target_precompile_headers(${target} REUSE_FROM lf_pch)
