@@ -3,7 +3,7 @@
 set -uo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${LF_BUILD:-$root/build}
-"$root/tools/setup.sh" && "$root/tools/build.sh" || exit 1
+"$root/tools/setup.sh" && "$root/tools/build.sh" all || exit 1
 status=0
 ctest --test-dir "$build" --output-on-failure -j2 || status=1
 lit=/usr/lib/llvm-22/bin/lit
