@@ -152,7 +152,7 @@ static void layOutKind(Lowering &l, Kind &kind) {
     }
     kind.saved.push_back(std::move(saved));
   }
-  kind.names[0] = "x";
+  kind.names[0] = std::string(1, 'x');
   kind.bundle = at;
   if (kind.weight)
     layOutCrossing(l, kind);

@@ -359,7 +359,7 @@ static void emitArrays(Writer &w) {
         for (size_t i = 0; i < size_t(array.size()); i += 6) {
           std::string row;
           for (size_t j = i; j < std::min<size_t>(i + 6, array.size()); ++j)
-            row += (j == i ? "" : " ") + number(array[j]) + ",";
+            row.append(j == i ? "" : " ").append(number(array[j])).append(",");
           w.line("    " + row);
         }
         w.line("};");
