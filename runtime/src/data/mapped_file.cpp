@@ -18,7 +18,7 @@ namespace lf::rt {
 
 MappedFile::MappedFile(const std::string &what, const std::string &path) : path(path) {
   std::string where = what + ": \"" + path + "\": ";
-  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not hold us
   if (descriptor < 0)
     throw Failure{4, where + "expected a readable file, got: " + std::strerror(errno)};
   struct stat status;

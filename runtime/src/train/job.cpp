@@ -58,6 +58,10 @@ void check_outputs(const Options &o) {
     std::error_code ignored;
     if (std::filesystem::is_directory(*path, ignored))
       throw Failure{4, std::string(flag) + ": " + quote(*path) + ": expected a file, got a directory"};
+    for (const std::string &word : o.data_path) // a word may be a prefix of two files
+      for (const char *suffix : {"", ".bin", ".idx"})
+        if (std::filesystem::equivalent(*path, word + suffix, ignored))
+          throw Failure{4, std::string(flag) + ": " + quote(*path) + ": expected a file of its own, got the data of --data-path"};
   }
 }
 
