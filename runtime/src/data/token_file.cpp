@@ -11,6 +11,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace lf::rt {
 namespace {
@@ -37,6 +38,14 @@ TokenFile::TokenFile(const std::string &path, int64_t seq_length, int64_t vocab)
   if (prefix && !is_file(path + ".idx"))
     throw Failure{4, "--data-path: expected " + quote(path + ".idx") + " beside " + quote(path + ".bin") +
                          ", got no such file; a headerless file is given with its .bin"};
+  if (!prefix && path.size() > 4 && path.ends_with(".bin")) {
+    // Half of a pair may hold ids of another width: read as headerless it would be garbage.
+    std::string stem = path.substr(0, path.size() - 4), magic(7, '\0');
+    std::ifstream index(stem + ".idx", std::ios::binary);
+    if (is_file(stem + ".idx") && index.read(magic.data(), 7) && magic == "MMIDIDX")
+      throw Failure{4, "--data-path: " + quote(path) + ": expected the prefix " + quote(stem) +
+                           " of a Megatron pair, got its .bin alone"};
+  }
   bin = std::make_unique<MappedFile>("--data-path", prefix ? path + ".bin" : path);
   if (prefix)
     read_index(path + ".idx");
