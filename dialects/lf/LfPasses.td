@@ -42,6 +42,15 @@ def LfExpandCrossEntropy : Lf_Pass<"lf-expand-cross-entropy"> {
   }];
 }
 
+def LfMixedPrecision : Lf_Pass<"lf-mixed-precision"> {
+  let summary = "keep statistics, losses and gradients of parameters of a bfloat16 model in float32";
+  let description = [{
+    Changes types alone: the log-sum-exp of attention, the values of the loss, and every gradient on its way to
+    lf.accumulate become float32 where the model is bfloat16, so that the op that makes them rounds nothing. Nothing is
+    converted, and models of other types stay as they are.
+  }];
+}
+
 def LfAnnotate : Lf_Pass<"lf-annotate"> {
   let summary = "state the mesh, and the seeds and pins of the strategies";
   let description = [{

@@ -69,7 +69,7 @@ struct Analyzer {
   ModuleOp module;
   ::lf::PlanReport &report;
   MeshOp mesh = MeshOp::find(module);
-  int64_t width = 4; ///< bytes of a real
+  int64_t width = 4; ///< bytes of an element of gradients
 
   std::map<std::string, ::lf::LayerProfile> profiles{};
   std::map<std::string, int64_t> stageOfSymbol{};
@@ -266,7 +266,7 @@ void Analyzer::programs() {
     report.ranks.back().ranks = ranks;
   }
   Analyzer analyzer{scheduled, report};
-  analyzer.width = plan.dtype == ::lf::Dtype::f64 ? 8 : plan.dtype == ::lf::Dtype::f32 ? 4 : 2;
+  analyzer.width = plan.dtype == ::lf::Dtype::f64 ? 8 : 4;
   analyzer.stages();
   analyzer.parameters();
   analyzer.programs();

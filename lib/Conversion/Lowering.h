@@ -143,7 +143,8 @@ struct Lowering {
   std::vector<Place> places;
   std::vector<Region> regions;
   std::vector<int64_t> elements; ///< of the parameter arena, for each pipeline rank
-  Type real;
+  Type real; ///< of activations and of the parameters that kernels read
+  Type main; ///< of gradients of parameters, master weights and moments
   int64_t hidden = 0;   ///< elements of the boundary value
   int64_t sequence = 0; ///< whole
   int64_t batch = 0;
@@ -151,6 +152,7 @@ struct Lowering {
   bool usesPositions = false;
 
   int64_t realBytes() const { return real.getIntOrFloatBitWidth() / 8; }
+  int64_t mainBytes() const { return main.getIntOrFloatBitWidth() / 8; }
   lf::DeclareOp declaration(const Name &name) const;
   int64_t parameterIndex(const Name &name) const;
   /// Number of the lf.place; there always is one for parameters that a stage of `pp` uses.

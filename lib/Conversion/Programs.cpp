@@ -142,7 +142,7 @@ void ProgramPlan::line(Operation &op) {
       return;
     line.callee = "sync_grads.pp" + std::to_string(program.getPp());
     if (int64_t elements = exchangeElements(l, program.getPp()))
-      line.bundle = touch(bundles, {bundleOf, -1, -1}, elements * l.realBytes());
+      line.bundle = touch(bundles, {bundleOf, -1, -1}, elements * l.mainBytes());
   } else if (isa<lf::OptimizerStepOp>(op)) {
     buildOptimizerStep(l, b, program.getPp());
     line.callee = "optimizer_step.pp" + std::to_string(program.getPp());

@@ -54,6 +54,7 @@ void collectStages(Lowering &l) {
   }
   RankedTensorType x = tensorOf(embed.forward.front().getTerminator()->getOperand(0));
   l.real = x.getElementType();
+  l.main = lf::mainTypeOf(l.real);
   l.hidden = x.getNumElements();
   l.batch = x.getRank() > 1 ? x.getDimSize(1) : 1;
   for (BlockArgument argument : embed.forward.getArguments())

@@ -33,7 +33,7 @@ bool buildSyncGrads(Lowering &l, OpBuilder &b, int64_t pp) {
   ActionBuilder a(l, b, "sync_grads" + suffix(pp), "finish gradients", false, false);
   auto gradients = [&](const Region &region) {
     std::string name = region.tied.empty() ? "gradients" : region.tied + "_grad";
-    return GradientsOp::create(b, a.loc, BufferType::get(b.getContext(), l.real, region.count), name, region.offset)
+    return GradientsOp::create(b, a.loc, BufferType::get(b.getContext(), l.main, region.count), name, region.offset)
         .getResult();
   };
   for (const Region &region : l.regions) {

@@ -62,9 +62,11 @@ void writeTables(Lowering &l, OpBuilder &b, const std::vector<std::pair<int64_t,
                      lf::axesAttr(b.getContext(), region.owned), region.decay ? b.getUnitAttr() : UnitAttr(),
                      region.copy ? b.getUnitAttr() : UnitAttr());
   for (auto [pp, bytes] : llvm::enumerate(memory)) {
-    int64_t one = l.elements[pp] * l.realBytes();
-    MemoryOp::create(b, loc, b.getI64IntegerAttr(pp), b.getI64IntegerAttr(one), b.getI64IntegerAttr(one),
-                     b.getI64IntegerAttr(2 * one), b.getI64IntegerAttr(bytes.first), b.getI64IntegerAttr(bytes.second),
+    int64_t parameters = l.elements[pp] * l.realBytes(), one = l.elements[pp] * l.mainBytes();
+    // Both moments, and the master weights where the parameters are a rounded copy of them.
+    int64_t optimizer = (l.real == l.main ? 2 : 3) * one;
+    MemoryOp::create(b, loc, b.getI64IntegerAttr(pp), b.getI64IntegerAttr(parameters), b.getI64IntegerAttr(one),
+                     b.getI64IntegerAttr(optimizer), b.getI64IntegerAttr(bytes.first), b.getI64IntegerAttr(bytes.second),
                      IntegerAttr(), IntegerAttr(), IntegerAttr());
   }
 }

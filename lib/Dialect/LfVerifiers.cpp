@@ -84,16 +84,7 @@ LogicalResult mlir::lf::verifyModelOp(Operation *op) {
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     if (failed(check(rule.results[i], result, "result " + std::to_string(i))))
       return failure();
-  Type real;
-  for (Type type : llvm::concat<Type>(SmallVector<Type>(op->getOperandTypes()), SmallVector<Type>(op->getResultTypes()))) {
-    Type element = cast<RankedTensorType>(type).getElementType();
-    if (element.isInteger(32))
-      continue;
-    if (real && real != element)
-      return op->emitOpError() << "(F1) expected one real element type, got " << real << " and " << element;
-    real = element;
-  }
-  return success();
+  return verifyElementTypes(op);
 }
 
 std::map<char, int64_t> mlir::lf::factorSizes(Operation *op) {

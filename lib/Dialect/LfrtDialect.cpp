@@ -35,13 +35,13 @@ void LfrtDialect::initialize() {
 }
 
 static constexpr Kernel kernels[] = {
-    {"copy", 1, 1, "i"},
-    {"zero", 0, 1, "i"},
-    {"accumulate", 1, 1, "i"},
-    {"sum", -1, 1, "i"},
-    {"slice", 1, 1, "iiio"},
-    {"transpose", 1, 1, "iii"},
-    {"matmul", 2, 1, "iiinnn"},
+    {"copy", 1, 1, "i", true},
+    {"zero", 0, 1, "i", true},
+    {"accumulate", 1, 1, "i", true},
+    {"sum", -1, 1, "i", true},
+    {"slice", 1, 1, "iiio", true},
+    {"transpose", 1, 1, "iii", true},
+    {"matmul", 2, 1, "iiinnn", true},
     {"bias_add", 2, 1, "ii"},
     {"bias_grad", 1, 1, "ii"},
     {"rms_norm", 2, 1, "iif"},

@@ -19,6 +19,8 @@ void mlir::lf::buildTrainPipeline(OpPassManager &pm) {
   pm.addPass(createLfDifferentiate());
   // After differentiation: cross entropy has one adjoint, stated for the whole of it.
   pm.addPass(createLfExpandCrossEntropy());
+  // After both, which copy types; before propagation, so that every collective has its final type.
+  pm.addPass(createLfMixedPrecision());
 }
 
 void mlir::lf::buildShardPipeline(OpPassManager &pm, const PipelineOptions &options) {

@@ -52,7 +52,7 @@ private:
   std::string collective(StringRef function, StringRef what, Value x, Value y, int64_t count, const Twine &reduction,
                          StringRef comm) {
     return ("lf_" + function + "(r, " + literal(what) + ", " + name(x) + ", " + name(y) + ", " + Twine(count) +
-            reduction + ", " + Twine(w.comm(comm)) + ", " + w.stream(comm) + ");")
+            ", " + dtypeName(cast<BufferType>(y.getType()).getElement()) + reduction + ", " + Twine(w.comm(comm)) + ", " + w.stream(comm) + ");")
         .str();
   }
 
@@ -145,6 +145,8 @@ void FunctionWriter::launch(LaunchOp op) {
       text += w.arrays.at(contents);
     }
   }
+  if (kernel->typed)
+    text += ", " + dtypeName(cast<BufferType>(op.getOutputs().front().getType()).getElement()).str();
   w.line("  " + text + ");");
 }
 
@@ -238,7 +240,7 @@ void FunctionWriter::statement(Operation *op) {
         define(o.getResult(), ("g_" + o.getName()).str(), "gradient(r, at[" + Twine(o.getIndex()) + "], layer)");
       })
       .Case([&](GradientsOp o) {
-        define(o.getResult(), o.getName(), "(real *)lf_arena(r, LF_GRADIENTS) + " + Twine(o.getOffset()));
+        define(o.getResult(), o.getName(), "(" + w.mainName + " *)lf_arena(r, LF_GRADIENTS) + " + Twine(o.getOffset()));
       })
       .Case([&](ViewOp o) {
         define(o.getResult(), name(o.getX()) + "_part", name(o.getX()) + " + " + w.offset(o.getOffset()));
@@ -246,7 +248,8 @@ void FunctionWriter::statement(Operation *op) {
       .Case([&](LaunchOp o) { launch(o); })
       .Case([&](CallOp o) { call(o); })
       .Case([&](MaskOp o) {
-        std::string tail = name(o.getY()) + ", " + std::to_string(countOf(o.getY())) + ");";
+        std::string tail = name(o.getY()) + ", " + std::to_string(countOf(o.getY())) + ", " +
+                           dtypeName(cast<BufferType>(o.getY().getType()).getElement()).str() + ");";
         w.line("  if (lf_coordinate(r, " + w.mask(o.getAxes()) + ") == 0)");
         w.line("    lf_copy(r, " + literal(o.getWhat()) + ", " + name(o.getX()) + ", " + tail);
         w.line("  else");
@@ -283,11 +286,11 @@ void FunctionWriter::statement(Operation *op) {
       })
       .Case([&](SendOp o) {
         w.line("  lf_send(r, " + literal(o.getWhat()) + ", " + name(o.getX()) + ", " + Twine(countOf(o.getX())) + ", " +
-               Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
+               dtypeName(cast<BufferType>(o.getX().getType()).getElement()) + ", " + Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
       })
       .Case([&](RecvOp o) {
         w.line("  lf_recv(r, " + literal(o.getWhat()) + ", " + name(o.getY()) + ", " + Twine(countOf(o.getY())) + ", " +
-               Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
+               dtypeName(cast<BufferType>(o.getY().getType()).getElement()) + ", " + Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
       })
       .Case([&](LoadBatchOp o) {
         auto orNull = [&](Value v) { return v ? name(v) : std::string("nullptr"); };
@@ -374,12 +377,12 @@ void emitFunctions(Writer &w) {
     parameters |= isa<ParamOp>(op) && !op->use_empty();
     gradients |= isa<GradientOp>(op) && !op->use_empty();
   });
-  for (auto [used, name, arena] :
-       {std::tuple(parameters, "parameter", "LF_PARAMETERS"), std::tuple(gradients, "gradient", "LF_GRADIENTS")})
+  for (auto [used, type, name, arena] : {std::tuple(parameters, std::string("real"), "parameter", "LF_PARAMETERS"),
+                                         std::tuple(gradients, w.mainName, "gradient", "LF_GRADIENTS")})
     if (used) {
-      w.line(Twine("static real *") + name + "(lf_rank *r, int32_t place, int32_t layer) {");
+      w.line(Twine("static ") + type + " *" + name + "(lf_rank *r, int32_t place, int32_t layer) {");
       w.line("  const lf_place &p = places[place];");
-      w.line(Twine("  return (real *)lf_arena(r, ") + arena +
+      w.line(Twine("  return (") + type + " *)lf_arena(r, " + arena +
              ") + p.offset + (p.first < 0 ? 0 : (layer - p.first) * p.stride);");
       w.line("}");
       w.line();

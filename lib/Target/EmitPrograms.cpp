@@ -60,14 +60,13 @@ void emitPrograms(Writer &w) {
   double flops = 0;
   if (auto attr = w.from->getAttrOfType<FloatAttr>("lf.flops_per_token"))
     flops = attr.getValueAsDouble();
-  StringRef dtype = model.getDtype().isF64() ? "LF_F64" : model.getDtype().isBF16() ? "LF_BF16" : "LF_F32";
   auto field = [&](const Twine &value, StringRef what) { w.line("    " + value + ", // " + what); };
   w.line("static const lf_program program = {");
   for (StringRef name : {"name", "config", "plan", "report"}) {
     w.line("    // " + name);
     w.line("    " + text(w.from, ("lf." + name).str()) + ",");
   }
-  field(dtype, "dtype");
+  field(dtypeName(model.getDtype()), "dtype");
   field("axes, " + Twine(mesh.getAxes().size()), "axes");
   field(strategy("pp") + ", " + strategy("dp") + ", " + strategy("cp") + ", " + strategy("tp"), "pp, dp, cp, tp");
   field("comms, " + count(w.from.getOps<CommOp>()) + ", " + Twine(w.comm("world")), "comms, world");

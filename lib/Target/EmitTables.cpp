@@ -56,7 +56,13 @@ static void emitPlaces(Writer &w) {
 void emitTables(Writer &w) {
   MeshOp mesh = findMesh(w.from);
   ModelOp model = *w.from.getOps<ModelOp>().begin();
-  w.line("typedef " + elementName(model.getDtype()) + " real;");
+  if (model.getDtype().isBF16()) {
+    w.line("typedef uint16_t real; // bfloat16");
+    w.line("typedef float main_real;");
+    w.mainName = "main_real";
+  } else {
+    w.line("typedef " + elementName(model.getDtype()) + " real;");
+  }
   w.line();
   w.line("static const lf_axis axes[] = {");
   for (auto [axis, size] : llvm::zip(mesh.getAxes(), mesh.getSizes()))

@@ -57,6 +57,8 @@ std::string number(double value) {
   return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
 }
 
+StringRef dtypeName(Type type) { return type.isF64() ? "LF_F64" : type.isBF16() ? "LF_BF16" : "LF_F32"; }
+
 StringRef elementName(Type type) {
   return type.isInteger(32) ? "int32_t" : type.isF64() ? "double" : type.isBF16() ? "uint16_t" : "float";
 }

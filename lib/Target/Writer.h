@@ -16,6 +16,7 @@ public:
   Writer(ModuleOp from, OpBuilder b) : from(from), b(b) {}
   ModuleOp from;
   OpBuilder b;
+  std::string mainName = "real";             ///< type of gradients in the emitted program
   std::map<std::string, std::string> arrays; ///< contents of a static array of doubles -> its name
 
   void line(const Twine &text = "") { emitc::VerbatimOp::create(b, from.getLoc(), text.str()); }
@@ -35,6 +36,8 @@ std::string identifier(StringRef name);
 std::string literal(StringRef text, StringRef indent = "");
 /// The shortest decimal that reads back as the same double.
 std::string number(double value);
+/// LF_F32, LF_F64 or LF_BF16.
+StringRef dtypeName(Type type);
 /// real, int32_t, as the runtime's C types name elements.
 StringRef elementName(Type type);
 

@@ -7,6 +7,7 @@
 #include "device/device.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lf::rt {
 
@@ -51,28 +52,37 @@ void allocate_arenas(lf_rank &c) {
   const lf_memory &m = c.program->memory[c.pp];
   map_arena(c, LF_PARAMETERS, "parameters", m.parameters);
   map_arena(c, LF_GRADIENTS, "gradients", m.gradients);
-  map_arena(c, LF_MOMENT1, "optimizer", m.optimizer / 2);
-  map_arena(c, LF_MOMENT2, "optimizer", m.optimizer - m.optimizer / 2);
+  const int64_t master = c.program->dtype == LF_BF16 ? m.parameters / dtype_size(LF_BF16) * dtype_size(LF_F32) : 0;
+  map_arena(c, LF_MOMENT1, "optimizer", (m.optimizer - master) / 2);
+  map_arena(c, LF_MOMENT2, "optimizer", (m.optimizer - master) - (m.optimizer - master) / 2);
+  if (c.program->dtype == LF_BF16) {
+    map_arena(c, LF_MASTER, "master weights", master);
+  } else {
+    c.arenas[LF_MASTER] = c.arenas[LF_PARAMETERS];
+    c.arena_bytes[LF_MASTER] = c.arena_bytes[LF_PARAMETERS];
+  }
   map_arena(c, LF_SAVED, "saved", m.saved);
   map_arena(c, LF_WORKSPACE, "workspace", m.workspace);
 }
 
 int64_t arena_bytes(const lf_rank &c) {
   int64_t sum = 0;
-  for (int64_t bytes : c.arena_bytes)
-    sum += bytes;
+  for (size_t kind = 0; kind < std::size(c.arena_bytes); ++kind)
+    if (c.arena_owners[kind]) // the master weights may be the parameters
+      sum += c.arena_bytes[kind];
   return sum;
 }
 
 // ---- Collectives --------------------------------------------------------------------------------------------------
 
-static Communicator &group(lf_rank *c, int32_t comm, const char *what, OpKind kind, int64_t count) {
+static Communicator &group(lf_rank *c, int32_t comm, const char *what, OpKind kind, int64_t count,
+                           lf_dtype type) {
   if (comm < 0 || comm >= static_cast<int32_t>(c->comms.size()))
     throw Failure{5, "expected the comm of " + std::string(op_name(kind)) + " \"" + what + "\" to be below " +
                          std::to_string(c->comms.size()) + ", got " + std::to_string(comm)};
   Communicator &group = *c->comms[comm];
   if (group.size() > 1)
-    c->traffic->add(group.name(), kind, bytes_sent(kind, group.size(), count, dtype_size(c->program->dtype)));
+    c->traffic->add(group.name(), kind, bytes_sent(kind, group.size(), count, dtype_size(type)));
   return group;
 }
 
@@ -119,31 +129,32 @@ void lf_wait(lf_rank *c, int32_t stream, lf_event event) {
   wait_event(*c, stream, event);
 }
 
-void lf_all_gather(lf_rank *c, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {
-  group(c, comm, what, OpKind::AllGather, count).all_gather(what, x, y, count, c->program->dtype, stream);
+void lf_all_gather(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype type, int32_t comm,
+                   int32_t stream) {
+  group(c, comm, what, OpKind::AllGather, count, type).all_gather(what, x, y, count, type, stream);
 }
 
-void lf_reduce_scatter(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_reduction reduction,
-                       int32_t comm, int32_t stream) {
-  group(c, comm, what, OpKind::ReduceScatter, count)
-      .reduce_scatter(what, x, y, count, c->program->dtype, reduction, stream);
+void lf_reduce_scatter(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype type,
+                       lf_reduction reduction, int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::ReduceScatter, count, type).reduce_scatter(what, x, y, count, type, reduction, stream);
 }
 
-void lf_all_reduce(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_reduction reduction,
-                   int32_t comm, int32_t stream) {
-  group(c, comm, what, OpKind::AllReduce, count).all_reduce(what, x, y, count, c->program->dtype, reduction, stream);
+void lf_all_reduce(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype type,
+                   lf_reduction reduction, int32_t comm, int32_t stream) {
+  group(c, comm, what, OpKind::AllReduce, count, type).all_reduce(what, x, y, count, type, reduction, stream);
 }
 
-void lf_all_to_all(lf_rank *c, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream) {
-  group(c, comm, what, OpKind::AllToAll, count).all_to_all(what, x, y, count, c->program->dtype, stream);
+void lf_all_to_all(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype type, int32_t comm,
+                   int32_t stream) {
+  group(c, comm, what, OpKind::AllToAll, count, type).all_to_all(what, x, y, count, type, stream);
 }
 
-void lf_send(lf_rank *c, const char *what, const void *x, int64_t count, int32_t pp, int32_t tag) {
+void lf_send(lf_rank *c, const char *what, const void *x, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
   int32_t peer = pipeline_peer(c, what, pp);
-  c->traffic->add("pp", OpKind::Send, bytes_sent(OpKind::Send, 2, count, dtype_size(c->program->dtype)));
-  c->transport->send(what, x, count, c->program->dtype, peer, tag);
+  c->traffic->add("pp", OpKind::Send, bytes_sent(OpKind::Send, 2, count, dtype_size(type)));
+  c->transport->send(what, x, count, type, peer, tag);
 }
 
-void lf_recv(lf_rank *c, const char *what, void *y, int64_t count, int32_t pp, int32_t tag) {
-  c->transport->recv(what, y, count, c->program->dtype, pipeline_peer(c, what, pp), tag);
+void lf_recv(lf_rank *c, const char *what, void *y, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
+  c->transport->recv(what, y, count, type, pipeline_peer(c, what, pp), tag);
 }

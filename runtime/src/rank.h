@@ -65,9 +65,9 @@ struct lf_rank {
   std::shared_ptr<lf::rt::Traffic> traffic;
   std::shared_ptr<lf::rt::TokenSource> tokens;
 
-  void *arenas[6] = {}; ///< by lf_arena_kind
-  int64_t arena_bytes[6] = {};
-  std::shared_ptr<void> arena_owners[6];        ///< free the arenas
+  void *arenas[7] = {}; ///< by lf_arena_kind
+  int64_t arena_bytes[7] = {};
+  std::shared_ptr<void> arena_owners[7];        ///< free the arenas
   lf_event next_event = 0;                      ///< events recorded so far
   std::shared_ptr<lf::rt::DeviceMemory> device; ///< streams and libraries; null when arrays are the host's
 

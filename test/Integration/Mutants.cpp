@@ -28,31 +28,32 @@ static int64_t ranks_of(int32_t comm) {
   return n;
 }
 static void all_gather(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
-                       int32_t comm, int32_t stream) {
+                       lf_dtype type, int32_t comm, int32_t stream) {
   if (!chosen(site))
-    return lf_all_gather(r, what, x, y, count, comm, stream);
+    return lf_all_gather(r, what, x, y, count, type, comm, stream);
   for (int64_t i = 0; i < ranks_of(comm); ++i)
     std::memcpy((real *)y + i * count, x, count * sizeof(real));
 }
 static void reduce_scatter(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
-                           lf_reduction how, int32_t comm, int32_t stream) {
+                           lf_dtype type, lf_reduction how, int32_t comm, int32_t stream) {
   if (!chosen(site))
-    return lf_reduce_scatter(r, what, x, y, count, how, comm, stream);
+    return lf_reduce_scatter(r, what, x, y, count, type, how, comm, stream);
   std::memcpy(y, (const real *)x + lf_coordinate(r, comms[comm].axes) * count, count * sizeof(real));
 }
 static void all_reduce(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
-                           lf_reduction how, int32_t comm, int32_t stream) {
+                           lf_dtype type, lf_reduction how, int32_t comm, int32_t stream) {
   if (!chosen(site))
-    return lf_all_reduce(r, what, x, y, count, how, comm, stream);
+    return lf_all_reduce(r, what, x, y, count, type, how, comm, stream);
   std::memmove(y, x, count * sizeof(real));
 }
-static void send(int site, lf_rank *r, const char *what, const void *x, int64_t count, int32_t pp, int32_t tag) {
+static void send(int site, lf_rank *r, const char *what, const void *x, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
   if (!chosen(site))
-    lf_send(r, what, x, count, pp, tag);
+    lf_send(r, what, x, count, type, pp, tag);
 }
-static void recv(int site, lf_rank *r, const char *what, void *y, int64_t count, int32_t pp, int32_t tag, bool clear) {
+static void recv(int site, lf_rank *r, const char *what, void *y, int64_t count, lf_dtype type, int32_t pp, int32_t tag,
+                 bool clear) {
   if (!chosen(site))
-    return lf_recv(r, what, y, count, pp, tag);
+    return lf_recv(r, what, y, count, type, pp, tag);
   if (clear)
     std::memset(y, 0, count * sizeof(real));
 }
@@ -64,12 +65,13 @@ template <typename Add> static void half(int site, void *y, int64_t count, Add a
   for (size_t i = 0; i < before.size(); ++i)
     ((real *)y)[i] = before[i] + (((real *)y)[i] - before[i]) / 2;
 }
-static void accumulate(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count) {
-  half(site, y, count, [&] { lf_accumulate(r, what, x, y, count); });
+static void accumulate(int site, lf_rank *r, const char *what, const void *x, void *y, int64_t count,
+                       lf_dtype type) {
+  half(site, y, count, [&] { lf_accumulate(r, what, x, y, count, type); });
 }
 static void matmul(int site, lf_rank *r, const char *what, const void *a, const void *b, void *c, int64_t m, int64_t n,
-                   int64_t k, int32_t trans_a, int32_t trans_b, int32_t more) {
-  half(site, c, m * n, [&] { lf_matmul(r, what, a, b, c, m, n, k, trans_a, trans_b, more); });
+                   int64_t k, int32_t trans_a, int32_t trans_b, int32_t more, lf_dtype type) {
+  half(site, c, m * n, [&] { lf_matmul(r, what, a, b, c, m, n, k, trans_a, trans_b, more, type); });
 }
 } // namespace mutant
 
@@ -79,7 +81,7 @@ MutableProgram makeMutable(const std::string &emitted) {
   static const std::regex function(R"(^static void (\w+)\(lf_rank \*r\b.*\{$)");
   static const std::regex call(
       R"re(^  lf_(all_gather|reduce_scatter|all_reduce|accumulate|matmul|send|recv)\(r, "([^"]*)", (.*)\);$)re");
-  static const std::regex message(R"((\w+), (\d+), (\d+), (\d+))"); // buffer, count, pp, tag
+  static const std::regex message(R"((\w+), (\d+), \w+, (\d+), (\d+))"); // buffer, count, type, pp, tag
   MutableProgram program;
   std::map<std::string, int> exchanges; ///< sites by receiving pipeline rank and tag
   std::istringstream lines(emitted);
@@ -97,7 +99,8 @@ MutableProgram makeMutable(const std::string &emitted) {
       continue;
     std::string kind = match[1], what = match[2], rest = match[3];
     int site = static_cast<int>(program.mutants.size()) + 1;
-    if (kind == "matmul" && (rest.size() < 3 || rest.substr(rest.size() - 3) != ", 1"))
+    static const std::regex accumulates(R"(.*, 1, \w+)");
+    if (kind == "matmul" && !std::regex_match(rest, accumulates))
       continue;
     if (kind == "send" || kind == "recv") {
       // Messages between stages belong to the schedule; a tied gradient is exchanged when gradients are finished.

@@ -16,7 +16,7 @@
 // CHECK: static void block_fwd(lf_rank *r, const int32_t *at, int32_t layer, char *bundle, char *work, void *input, char *output) {
 // CHECK: lf_rms_norm(r, "norm", input, w_norm, norm, 4, 8, 1e-05);
 // CHECK: lf_wait(r, 1, compute_done);
-// CHECK-NEXT: lf_all_gather(r, "w_whole", w, w_whole_parts, 16, 0, 1);
+// CHECK-NEXT: lf_all_gather(r, "w_whole", w, w_whole_parts, 16, LF_F32, 0, 1);
 // CHECK: static void stage0_forward(lf_rank *r, const Action &a) {
 // CHECK: lf_enter(r, "block.fwd", 0, a.micro_batch);
 // CHECK: static const Action program_0[] = {

@@ -42,6 +42,16 @@ private:
 
 /// F1 (a factor has one size) and the checks that ops share.
 LogicalResult verifyModelOp(Operation *op);
+
+/// Operands and results of an op whose elements are of the main type; the rest are of the model's real type.
+struct MainPositions {
+  SmallVector<unsigned, 3> operands, results;
+};
+MainPositions mainPositions(Operation *op);
+/// float32 for bfloat16, else the type itself.
+Type mainTypeOf(Type real);
+/// F1 for element types: one real type, and its main type (or the same type) where mainPositions says so.
+LogicalResult verifyElementTypes(Operation *op);
 /// Default of CostInterface::getBytes.
 int64_t bytesOfOperandsAndResults(Operation *op);
 /// Size of each factor of an op at its present shapes.

@@ -29,6 +29,7 @@ struct Kernel {
   StringRef name;
   int inputs, outputs;
   StringRef args;
+  bool typed = false; ///< the last argument is the dtype of the output
 };
 /// Null for a name that runtime.h lacks.
 const Kernel *findKernel(StringRef name);

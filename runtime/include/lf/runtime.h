@@ -5,8 +5,12 @@
  * nccl). Invariant: nothing is allocated, and no group is made, after lf_main has called the first step.
  *
  * Conventions: every call names the rank first and, second, what it is for ("input_norm"; used by traces and messages).
- * Arrays are dense and row-major; `real` is the dtype of the program (lf_program::dtype); ids, labels and positions are
- * int32; counts are elements unless a name says bytes. Inputs come before outputs, shapes and constants after them.
+ * Arrays are dense and row-major; ids, labels and positions are int32; counts are elements unless a name says bytes.
+ * Inputs come before outputs, shapes and constants after them. Every array of floating-point numbers has one of two
+ * types: `real`, the compute type of the program (lf_program::dtype), or `main`, which is float when real is bfloat16 and
+ * real otherwise. Activations, their gradients and the parameters that kernels read are real; gradients of parameters,
+ * master weights, moments, and the statistics of attention and loss are main. Arguments are real unless a comment says
+ * main, or the call has an lf_dtype, which is then their type.
  * Outputs never overlap inputs unless a comment allows it. Failures do not return: the rank prints call, rank and cause
  * and the whole job stops with an exit code of docs/errors.md.
  */
@@ -67,7 +71,7 @@ typedef struct {
 
 /* Where a parameter lives on the ranks of one pipeline rank: layer l (first <= l < first + count; count is 1 and first
  * is -1 outside the layers) has its local shard at element offset + (l - first) * stride of each of the arenas
- * parameters, gradients, and both moments. */
+ * parameters, master weights, gradients, and both moments. */
 typedef struct {
   int32_t param; /* index into lf_program::params */
   int32_t pp;
@@ -86,7 +90,8 @@ typedef struct {
   int32_t copy;  /* as in lf_place */
 } lf_region;
 
-/* Bytes of one pipeline rank, by category, as planned. */
+/* Bytes of one pipeline rank, by category, as planned. `optimizer` is both moments and, in a bfloat16 program, the master
+ * weights; else the parameters are their own. */
 typedef struct {
   int64_t parameters, gradients, optimizer, saved, workspace, staging;
 } lf_memory;
@@ -126,7 +131,17 @@ int lf_main(int argc, char **argv, const lf_program *program);
 
 /* ---- Rank, memory, order ------------------------------------------------------------------------------------------ */
 
-typedef enum { LF_PARAMETERS = 0, LF_GRADIENTS, LF_MOMENT1, LF_MOMENT2, LF_SAVED, LF_WORKSPACE } lf_arena_kind;
+/* LF_MASTER: the weights that the optimizer updates, of which LF_PARAMETERS is a rounded copy in a bfloat16 program and
+ * the same array in others. */
+typedef enum {
+  LF_PARAMETERS = 0,
+  LF_GRADIENTS,
+  LF_MOMENT1,
+  LF_MOMENT2,
+  LF_SAVED,
+  LF_WORKSPACE,
+  LF_MASTER
+} lf_arena_kind;
 
 int32_t lf_coordinate(lf_rank *, lf_axes);    /* index of this rank in its group over these axes, axes major to minor */
 void *lf_arena(lf_rank *, lf_arena_kind);     /* base of an arena, 64-byte aligned */
@@ -147,7 +162,7 @@ void lf_load_batch(lf_rank *, int32_t micro_batch, int32_t *ids, int32_t *labels
 /* As lf_load_batch, but both shifted left by `shift` tokens within each sample; the last `shift` ids are 0 and the last
  * `shift` labels -1. */
 void lf_load_shifted(lf_rank *, int32_t micro_batch, int32_t shift, int32_t *ids, int32_t *labels);
-/* Adds one micro-batch's loss sum and token count (each one real on the device). Ranks that repeat another's loss pass
+/* Adds one micro-batch's loss sum and token count (each one main on the device). Ranks that repeat another's loss pass
  * counted = 0. */
 void lf_add_loss(lf_rank *, const void *loss_sum, const void *count, int32_t counted);
 /* The same for depth `depth` of multi-token prediction, which `loss` does not contain. */
@@ -160,34 +175,38 @@ void lf_end_step(lf_rank *);
 
 /* ---- Collectives (twins: ncclAllGather ..., MPI_Iallgather ...). `count` is elements of the smaller side ------------ */
 
-void lf_all_gather(lf_rank *, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream);
-void lf_reduce_scatter(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_reduction, int32_t comm,
-                       int32_t stream);
-void lf_all_reduce(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_reduction, int32_t comm,
-                   int32_t stream); /* y may be x */
-void lf_all_to_all(lf_rank *, const char *what, const void *x, void *y, int64_t count, int32_t comm, int32_t stream);
+void lf_all_gather(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype, int32_t comm,
+                   int32_t stream);
+void lf_reduce_scatter(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype, lf_reduction,
+                       int32_t comm, int32_t stream);
+void lf_all_reduce(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype, lf_reduction,
+                   int32_t comm, int32_t stream); /* y may be x */
+void lf_all_to_all(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype, int32_t comm,
+                   int32_t stream);
 /* To and from the rank that differs from this one only in the pipeline coordinate. Messages of one pair and tag arrive in
  * order; lf_send returns when x may be reused. */
-void lf_send(lf_rank *, const char *what, const void *x, int64_t count, int32_t pp, int32_t tag);
-void lf_recv(lf_rank *, const char *what, void *y, int64_t count, int32_t pp, int32_t tag);
+void lf_send(lf_rank *, const char *what, const void *x, int64_t count, lf_dtype, int32_t pp, int32_t tag);
+void lf_recv(lf_rank *, const char *what, void *y, int64_t count, lf_dtype, int32_t pp, int32_t tag);
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------------ */
 
-void lf_copy(lf_rank *, const char *what, const void *x, void *y, int64_t count);
-void lf_zero(lf_rank *, const char *what, void *y, int64_t count);
-void lf_accumulate(lf_rank *, const char *what, const void *x, void *y, int64_t count); /* y += x */
-void lf_sum(lf_rank *, const char *what, const void *const *xs, int32_t terms, void *y, int64_t count);
+void lf_copy(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype);
+void lf_zero(lf_rank *, const char *what, void *y, int64_t count, lf_dtype);
+void lf_accumulate(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_dtype); /* y += x */
+void lf_sum(lf_rank *, const char *what, const void *const *xs, int32_t terms, void *y, int64_t count, lf_dtype);
 /* y[o, i] = x[o, index, i] of x[outer, parts, inner] */
 void lf_slice(lf_rank *, const char *what, const void *x, void *y, int64_t outer, int64_t parts, int64_t inner,
-              int64_t index);
+              int64_t index, lf_dtype);
 /* y[b, a, i] = x[a, b, i]: moves the group index of a gathered or scattered dim */
-void lf_transpose(lf_rank *, const char *what, const void *x, void *y, int64_t a, int64_t b, int64_t inner);
+void lf_transpose(lf_rank *, const char *what, const void *x, void *y, int64_t a, int64_t b, int64_t inner,
+                  lf_dtype);
 
 /* c[m, n] = op(a) op(b) (+ c when accumulate); a is [m, k], or [k, m] when trans_a; b is [k, n], or [n, k] when
- * trans_b. */
+ * trans_b. `of_c` is real, or main for the gradient of a parameter. */
 void lf_matmul(lf_rank *, const char *what, const void *a, const void *b, void *c, int64_t m, int64_t n, int64_t k,
-               int32_t trans_a, int32_t trans_b, int32_t accumulate);
+               int32_t trans_a, int32_t trans_b, int32_t accumulate, lf_dtype of_c);
 
+/* In what follows dw, db and dtable are main, and so is lse. */
 void lf_bias_add(lf_rank *, const char *what, const void *x, const void *b, void *y, int64_t rows, int64_t cols);
 void lf_bias_grad(lf_rank *, const char *what, const void *dy, void *db, int64_t rows, int64_t cols);
 void lf_rms_norm(lf_rank *, const char *what, const void *x, const void *w, void *y, int64_t rows, int64_t cols,
@@ -233,7 +252,8 @@ void lf_position_embedding_grad(lf_rank *, const char *what, const int32_t *pos,
 void lf_dropout(lf_rank *, const char *what, const void *x, const int32_t *pos, void *y, int64_t s, int64_t b, int64_t h,
                 double p, int32_t site, int64_t b_offset, int64_t h_offset);
 /* Cross entropy of l[rows, v] on a shard of the vocabulary: columns offset .. offset + v of `valid` (the rest is
- * padding and never counts). labels < 0 are ignored. */
+ * padding and never counts). labels < 0 are ignored. m, z, t, nll and g are main, and all arrays of the functions that
+ * follow. */
 void lf_row_max(lf_rank *, const char *what, const void *l, void *m, int64_t rows, int64_t v, int64_t offset,
                 int64_t valid);
 void lf_sum_exp(lf_rank *, const char *what, const void *l, const void *m, void *z, int64_t rows, int64_t v,

@@ -5,7 +5,11 @@
 
 namespace lf::rt {
 
-void open_device(lf_rank &) {}
+void open_device(lf_rank &c) {
+  if (c.program->dtype == LF_BF16)
+    throw Failure{2, "expected the compute type on cpu to be float32 or float64, got bfloat16; compile with --fp32 or "
+                     "--fp64, or for --target cuda"};
+}
 
 std::shared_ptr<void> map_zeroed(lf_rank &, int64_t bytes) {
   // Pages are zero and cost nothing before their first use.

@@ -1,7 +1,7 @@
 // kernels.h - the kernels that only the training loop calls, beside those of lf/runtime.h.
 //
 // Idea: kernels/cpu and kernels/cuda both define every function here, and a program links one of them. Arrays are
-// dense, of the program's real type, and one run of an arena.
+// dense, main (lf/runtime.h) unless said otherwise, and one run of an arena.
 #pragma once
 
 #include "lf/runtime.h"
@@ -23,7 +23,8 @@ struct AdamwParameters {
 /// Sum of the squares of x[count], accumulated in double, in an order that depends on count alone.
 double square_sum(lf_rank *, const void *x, int64_t count);
 
-/// Updates p, m and v [count] in place from the unscaled gradient g [count].
-void adamw(lf_rank *, void *p, const void *g, void *m, void *v, int64_t count, AdamwParameters);
+/// Updates p, m and v [count] in place from the unscaled gradient g [count]. In a bfloat16 program `rounded` [count],
+/// real, becomes p rounded to nearest even; else it is not read.
+void adamw(lf_rank *, void *p, void *rounded, const void *g, void *m, void *v, int64_t count, AdamwParameters);
 
 } // namespace lf::rt

@@ -1,6 +1,6 @@
 //===- checkpoint.cpp - Our own checkpoints: bit-exact resume -------------===//
 //
-// A rank's file: the 8 bytes "lfckpt01", u64 header length, JSON header, the arenas parameters, first and second
+// A rank's file: the 8 bytes "lfckpt01", u64 header length, JSON header, the arenas of master weights, first and second
 // moments, u64 check sum of the arenas.
 //
 //===----------------------------------------------------------------------===//
@@ -29,7 +29,7 @@ namespace {
 
 constexpr char magic[] = "lfckpt01";
 constexpr const char *latest = "/latest_checkpointed_iteration.txt";
-constexpr lf_arena_kind kinds[] = {LF_PARAMETERS, LF_MOMENT1, LF_MOMENT2};
+constexpr lf_arena_kind kinds[] = {LF_MASTER, LF_MOMENT1, LF_MOMENT2};
 constexpr int64_t block = int64_t(1) << 22; ///< bytes copied from the device at a time
 
 std::string numbered(const char *format, int64_t number) {
@@ -189,7 +189,7 @@ void save_checkpoint(lf_rank &c, const std::string &directory) {
                    {"step", static_cast<uint64_t>(c.step.step)},
                    {"consumed", static_cast<uint64_t>(c.step.consumed)},
                    {"seed", c.seed},
-                   {"parameter_bytes", static_cast<uint64_t>(c.arena_bytes[LF_PARAMETERS])},
+                   {"parameter_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MASTER])},
                    {"moment1_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT1])},
                    {"moment2_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT2])},
                    {"plan", plan_of(*c.program)}};

@@ -20,6 +20,12 @@ void copy_to_device(lf_rank &c, void *device, const void *host, int64_t bytes) {
 
 void zero_step_sums(lf_rank &c) { LF_CUDA(cudaMemsetAsync(cuda(&c).sums(), 0, sizeof(StepSums), cuda(&c).compute())); }
 
+void round_parameters(lf_rank &c, int64_t offset, int64_t count) {
+  if (c.program->dtype == LF_BF16)
+    round_to_real(&c, "parameters", static_cast<const float *>(lf_arena(&c, LF_MASTER)) + offset,
+                  static_cast<__nv_bfloat16 *>(lf_arena(&c, LF_PARAMETERS)) + offset, count);
+}
+
 static __global__ void add_loss_kernel(StepSums *sums, const float *loss_sum, const float *count) {
   sums->loss += static_cast<double>(*loss_sum);
   sums->count += static_cast<double>(*count);

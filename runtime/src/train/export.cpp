@@ -77,7 +77,7 @@ void save_hf(lf_rank &c, const std::string &folder) {
     make_folder("--save-hf", folder);
     write_text(folder + "/config.json", c.program->config);
   }
-  write_tensors(c, LF_PARAMETERS, 1.0, folder + "/model.safetensors");
+  write_tensors(c, LF_MASTER, 1.0, folder + "/model.safetensors");
 }
 
 void dump_gradients(lf_rank &c, const std::string &folder, double scale) {

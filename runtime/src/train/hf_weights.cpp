@@ -113,7 +113,7 @@ void HfWeights::load(lf_rank &c, const Piece &piece) const {
           host[static_cast<size_t>(at + i)] = static_cast<Real>(convert(bytes, element + i * step));
       });
     });
-    Real *arena = static_cast<Real *>(lf_arena(&c, LF_PARAMETERS)) + piece.offset;
+    Real *arena = static_cast<Real *>(lf_arena(&c, LF_MASTER)) + piece.offset;
     copy_to_device(c, arena, host.data(), shard.count * static_cast<int64_t>(sizeof(Real)));
   });
 }

@@ -40,7 +40,7 @@ void initialise(lf_rank &c, const Piece &piece) {
           host[static_cast<size_t>(at + i)] = static_cast<Real>(
               p.init == LF_INIT_ONES ? 1.0 : p.init_std * normal(key, static_cast<uint64_t>(element + i * step)));
       });
-    Real *arena = static_cast<Real *>(lf_arena(&c, LF_PARAMETERS)) + piece.offset;
+    Real *arena = static_cast<Real *>(lf_arena(&c, LF_MASTER)) + piece.offset;
     copy_to_device(c, arena, host.data(), shard.count * static_cast<int64_t>(sizeof(Real)));
   });
 }

@@ -8,6 +8,7 @@
 #include "../comm/comm.h"
 #include "../comm/mesh.h"
 #include "../data/token_source.h"
+#include "device.h"
 #include "export.h"
 #include "files.h"
 #include "initial_weights.h"
@@ -72,7 +73,6 @@ std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
   job->program = &program;
   job->options = std::move(options);
   const Options &o = job->options;
-  with_real(program, [](auto) {});
   job->global_batch = program.micro_batch * program.micro_batches * group_size(program, program.dp);
   find_weights(*job);
   job->seed = o.seed.value_or(job->checkpoint ? job->checkpoint->seed : default_seed);
@@ -109,6 +109,7 @@ void train(Job &job, lf_rank &c) {
   else
     for (const Piece &piece : pieces_of(*c.program, c.pp))
       job.weights ? job.weights->load(c, piece) : initialise(c, piece);
+  round_parameters(c, 0, c.arena_bytes[LF_MASTER] / dtype_size(main_dtype(*c.program)));
   c.step.first = c.step.step;
 
   using Clock = std::chrono::steady_clock;

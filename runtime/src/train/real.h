@@ -1,4 +1,4 @@
-//===- real.h - The real type of the arenas -------------------------------===//
+//===- real.h - The type of master weights and gradients -------------------------------===//
 //
 // One place that turns lf_program::dtype into a C++ type.
 //
@@ -11,13 +11,13 @@
 
 namespace lf::rt {
 
-/// Calls f(Real{}) with the type that the arenas of the program hold. Throws Failure 2 for one that the cpu lacks.
+/// Type of arrays that are `main` (lf/runtime.h).
+inline lf_dtype main_dtype(const lf_program &program) { return program.dtype == LF_BF16 ? LF_F32 : program.dtype; }
+
+/// Calls f(Real{}) with the main type of the program (lf/runtime.h): that of gradients, moments and master weights.
 template <class F> decltype(auto) with_real(const lf_program &program, F &&f) {
   if (program.dtype == LF_F64)
     return f(double{});
-  if (program.dtype != LF_F32)
-    throw Failure{2, "the program's type: expected float32 or float64 on the cpu, got " +
-                         std::to_string(program.dtype) + "; compile it with --fp32 or --fp64"};
   return f(float{});
 }
 

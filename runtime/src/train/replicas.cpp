@@ -28,7 +28,7 @@ void check_replicas(lf_rank &c) {
     using Real = decltype(real);
     for (size_t i = 0; i < pieces.size(); ++i) {
       std::vector<Real> host(static_cast<size_t>(make_shard(program, *pieces[i].param, c.coordinates).count));
-      copy_to_host(c, host.data(), static_cast<Real *>(lf_arena(&c, LF_PARAMETERS)) + pieces[i].offset,
+      copy_to_host(c, host.data(), static_cast<Real *>(lf_arena(&c, LF_MASTER)) + pieces[i].offset,
                    static_cast<int64_t>(host.size() * sizeof(Real)));
       for (Real value : host) {
         uint64_t bits = 0;

@@ -25,7 +25,7 @@ extern "C" void lf_begin_step(lf_rank *c) {
   zero_step_sums(*c);
   with_real(*c->program, [&](auto real) {
     lf_zero(c, "gradients", lf_arena(c, LF_GRADIENTS),
-            c->arena_bytes[LF_GRADIENTS] / static_cast<int64_t>(sizeof real));
+            c->arena_bytes[LF_GRADIENTS] / static_cast<int64_t>(sizeof real), main_dtype(*c->program));
   });
 }
 
@@ -70,7 +70,8 @@ extern "C" void lf_adamw(lf_rank *c, const char *what, int64_t offset, int64_t c
   with_real(*c->program, [&](auto real) {
     using Real = decltype(real);
     auto at = [&](lf_arena_kind kind) { return static_cast<Real *>(lf_arena(c, kind)) + offset; };
-    adamw(c, at(LF_PARAMETERS), at(LF_GRADIENTS), at(LF_MOMENT1), at(LF_MOMENT2), count, a);
+    void *rounded = static_cast<char *>(lf_arena(c, LF_PARAMETERS)) + offset * dtype_size(c->program->dtype);
+    adamw(c, at(LF_MASTER), rounded, at(LF_GRADIENTS), at(LF_MOMENT1), at(LF_MOMENT2), count, a);
   });
 }
 

@@ -50,7 +50,7 @@ template <class Real> Real reduced(const Communicator &group, int64_t i, lf_redu
 
 template <class Real> void gather_values(lf_rank &c, int32_t comm, Communicator &group, int64_t count) {
   std::vector<Real> x = input<Real>(c.rank, count), y(count * group.size()), expected;
-  lf_all_gather(&c, "gathered", x.data(), y.data(), count, comm, 0);
+  lf_all_gather(&c, "gathered", x.data(), y.data(), count, c.program->dtype, comm, 0);
   for (int32_t member : group.members())
     for (int64_t i = 0; i < count; ++i)
       expected.push_back(value<Real>(member, i));
@@ -60,7 +60,7 @@ template <class Real> void gather_values(lf_rank &c, int32_t comm, Communicator 
 template <class Real> void scatter_values(lf_rank &c, int32_t comm, Communicator &group, int64_t count) {
   for (lf_reduction op : {LF_SUM, LF_MAX}) {
     std::vector<Real> x = input<Real>(c.rank, count * group.size()), y(count), expected;
-    lf_reduce_scatter(&c, "scattered", x.data(), y.data(), count, op, comm, 0);
+    lf_reduce_scatter(&c, "scattered", x.data(), y.data(), count, c.program->dtype, op, comm, 0);
     for (int64_t i = 0; i < count; ++i)
       expected.push_back(reduced<Real>(group, group.rank() * count + i, op));
     EXPECT_EQ(y, expected) << group.name();
@@ -70,19 +70,19 @@ template <class Real> void scatter_values(lf_rank &c, int32_t comm, Communicator
 template <class Real> void reduce_values(lf_rank &c, int32_t comm, Communicator &group, int64_t count) {
   for (lf_reduction op : {LF_SUM, LF_MAX}) {
     std::vector<Real> x = input<Real>(c.rank, count), y(count), expected;
-    lf_all_reduce(&c, "reduced", x.data(), y.data(), count, op, comm, 0);
+    lf_all_reduce(&c, "reduced", x.data(), y.data(), count, c.program->dtype, op, comm, 0);
     for (int64_t i = 0; i < count; ++i)
       expected.push_back(reduced<Real>(group, i, op));
     EXPECT_EQ(y, expected) << group.name();
     EXPECT_EQ(x, input<Real>(c.rank, count)) << "the input must stay";
-    lf_all_reduce(&c, "reduced in place", x.data(), x.data(), count, op, comm, 0);
+    lf_all_reduce(&c, "reduced in place", x.data(), x.data(), count, c.program->dtype, op, comm, 0);
     EXPECT_EQ(x, expected) << group.name();
   }
 }
 
 template <class Real> void exchange_values(lf_rank &c, int32_t comm, Communicator &group, int64_t count) {
   std::vector<Real> x = input<Real>(c.rank, count * group.size()), y(count * group.size()), expected;
-  lf_all_to_all(&c, "exchanged", x.data(), y.data(), count, comm, 0);
+  lf_all_to_all(&c, "exchanged", x.data(), y.data(), count, c.program->dtype, comm, 0);
   for (int32_t member : group.members())
     for (int64_t i = 0; i < count; ++i)
       expected.push_back(value<Real>(member, group.rank() * count + i));
@@ -126,7 +126,7 @@ TEST_P(Collectives, ManySmallOnesInARow) {
                         const int32_t world = test.program.world_comm;
                         for (int32_t i = 0; i < 300; ++i) {
                           double x = i + c.rank, y = -1;
-                          lf_all_reduce(&c, "tick", &x, &y, 1, LF_MAX, world, 0);
+                          lf_all_reduce(&c, "tick", &x, &y, 1, c.program->dtype, LF_MAX, world, 0);
                           ASSERT_EQ(y, i + c.world - 1);
                           if (i % 3 == 0)
                             c.comms[world]->barrier("line");
@@ -143,11 +143,11 @@ TEST_P(Collectives, Traffic) {
                         const int32_t comm = test.program.world_comm;
                         const int64_t n = c.world, count = 6;
                         std::vector<double> x(n * count), y(n * count);
-                        lf_all_gather(&c, "x", x.data(), y.data(), count, comm, 0);
-                        lf_reduce_scatter(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-                        lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-                        lf_all_reduce(&c, "x", x.data(), y.data(), count, LF_SUM, comm, 0);
-                        lf_all_to_all(&c, "x", x.data(), y.data(), count, comm, 0);
+                        lf_all_gather(&c, "x", x.data(), y.data(), count, c.program->dtype, comm, 0);
+                        lf_reduce_scatter(&c, "x", x.data(), y.data(), count, c.program->dtype, LF_SUM, comm, 0);
+                        lf_all_reduce(&c, "x", x.data(), y.data(), count, c.program->dtype, LF_SUM, comm, 0);
+                        lf_all_reduce(&c, "x", x.data(), y.data(), count, c.program->dtype, LF_SUM, comm, 0);
+                        lf_all_to_all(&c, "x", x.data(), y.data(), count, c.program->dtype, comm, 0);
                         const std::vector<Traffic::Row> &rows = c.traffic->rows();
                         ASSERT_EQ(rows.size(), n > 1 ? 4u : 0u);
                         for (const Traffic::Row &row : rows) {

@@ -84,7 +84,7 @@ TEST(Failures, MismatchInCountNameAndOperator) {
     return captured([&] {
       return run_ranks(&test.program, {}, [&](lf_rank &c) {
         std::vector<float> x(5000), y(5000);
-        lf_all_reduce(&c, c.rank ? what : "x", x.data(), y.data(), c.rank ? count : 2000, c.rank ? op : LF_SUM, 0, 0);
+        lf_all_reduce(&c, c.rank ? what : "x", x.data(), y.data(), c.rank ? count : 2000, c.program->dtype, c.rank ? op : LF_SUM, 0, 0);
       });
     });
   };
@@ -102,7 +102,7 @@ TEST(Failures, MessageOfAnotherSize) {
   Outcome o = captured([&] {
     return run_ranks(&test.program, {}, [](lf_rank &c) {
       float x[8] = {};
-      c.rank ? lf_recv(&c, "dy", x, 7, 0, 1) : lf_send(&c, "y", x, 8, 1, 1);
+      c.rank ? lf_recv(&c, "dy", x, 7, c.program->dtype, 0, 1) : lf_send(&c, "y", x, 8, c.program->dtype, 1, 1);
     });
   });
   EXPECT_EQ(o.code, 5);
@@ -129,12 +129,12 @@ TEST(Failures, ForeignExceptionsAndBadArguments) {
   expect_says(o, "got \"odd\"");
   EXPECT_EQ(code([](lf_rank &) { throw std::bad_alloc(); }).code, 3);
   float x = 0;
-  o = code([&](lf_rank &c) { lf_all_gather(&c, "x", &x, &x, 1, 9, 0); });
+  o = code([&](lf_rank &c) { lf_all_gather(&c, "x", &x, &x, 1, c.program->dtype, 9, 0); });
   EXPECT_EQ(o.code, 5);
   expect_says(o, "expected the comm of all_gather \"x\" to be below 1, got 9");
-  o = code([&](lf_rank &c) { lf_send(&c, "x", &x, 1, 2, 0); });
+  o = code([&](lf_rank &c) { lf_send(&c, "x", &x, 1, c.program->dtype, 2, 0); });
   expect_says(o, "below 2, got 2");
-  o = code([&](lf_rank &c) { lf_send(&c, "x", &x, 1, c.pp, 0); });
+  o = code([&](lf_rank &c) { lf_send(&c, "x", &x, 1, c.program->dtype, c.pp, 0); });
   expect_says(o, "to be another rank below 2");
   o = code([&](lf_rank &c) { lf_wait(&c, 0, lf_record(&c, 1) + 1); });
   expect_says(o, "one of the 1 events recorded so far, got event 1");

@@ -29,16 +29,16 @@ TEST_P(PointToPoint, BufferedInOrderPerTag) {
                       for (int32_t tag : {4, 9})
                         for (int32_t to : {next, previous}) {
                           x.assign(count, 1000 * c.rank + 10 * tag + message + (to == next ? 0.0 : 0.25));
-                          lf_send(&c, "activation", x.data(), count, to, tag);
+                          lf_send(&c, "activation", x.data(), count, c.program->dtype, to, tag);
                         }
                     for (int32_t tag : {9, 4})
                       for (int32_t message = 0; message < 3; ++message) {
                         const int32_t base = 10 * tag + message;
                         auto sender = [&](int32_t pp) { return 1000.0 * group_peer(test.program, c.rank, 1, pp); };
                         std::vector<double> got;
-                        lf_recv(&c, "activation", y.data(), count, previous, tag);
+                        lf_recv(&c, "activation", y.data(), count, c.program->dtype, previous, tag);
                         EXPECT_EQ(y, std::vector<double>(count, sender(previous) + base));
-                        lf_recv(&c, "activation", y.data(), count, next, tag);
+                        lf_recv(&c, "activation", y.data(), count, c.program->dtype, next, tag);
                         EXPECT_EQ(y, std::vector<double>(count, sender(next) + base + 0.25));
                       }
                   }
@@ -71,11 +71,11 @@ TEST_P(Pair, LastMessageOutlivesTheSender) {
                       [&](lf_rank &c) {
                         std::vector<float> x(100000, 3.0f), y(100000);
                         if (c.pp == 0) {
-                          lf_send(&c, "nothing", nullptr, 0, 1, 0);
-                          lf_send(&c, "loss", x.data(), 100000, 1, 0);
+                          lf_send(&c, "nothing", nullptr, 0, c.program->dtype, 1, 0);
+                          lf_send(&c, "loss", x.data(), 100000, c.program->dtype, 1, 0);
                         } else if (c.pp == 1) {
-                          lf_recv(&c, "nothing", nullptr, 0, 0, 0);
-                          lf_recv(&c, "loss", y.data(), 100000, 0, 0);
+                          lf_recv(&c, "nothing", nullptr, 0, c.program->dtype, 0, 0);
+                          lf_recv(&c, "loss", y.data(), 100000, c.program->dtype, 0, 0);
                           EXPECT_EQ(x, y);
                         }
                       }),

@@ -24,12 +24,12 @@ int run_scenario(const std::string &name) {
     return run_ranks(&test.program, options, [&](lf_rank &c) {
       float z[16];
       lf_enter(&c, "decoder.bwd", 3, 1);
-      lf_all_gather(&c, "warm up", x, y + 0 * c.rank, 0, 2, 0);
+      lf_all_gather(&c, "warm up", x, y + 0 * c.rank, 0, c.program->dtype, 2, 0);
       if (c.rank == 2) {
         lf_enter(&c, "slow.bwd", 7, 1);
         sleep_for(2.0);
       }
-      lf_all_reduce(&c, "grads", x, z, 16, LF_SUM, 2, 0);
+      lf_all_reduce(&c, "grads", x, z, 16, c.program->dtype, LF_SUM, 2, 0);
     });
   }
   if (name == "failing") { // rank 1 throws while the others wait for it, directly or not
@@ -41,8 +41,8 @@ int run_scenario(const std::string &name) {
         throw Failure{4, "expected tokens below 100, got 4711"};
       }
       if (c.rank == 3)
-        lf_recv(&c, "activation", z, 16, 0, 0); // from rank 1
-      lf_all_reduce(&c, "grads", x, z, 16, LF_SUM, 2, 0);
+        lf_recv(&c, "activation", z, 16, c.program->dtype, 0, 0); // from rank 1
+      lf_all_reduce(&c, "grads", x, z, 16, c.program->dtype, LF_SUM, 2, 0);
     });
   }
   if (name == "mismatch") { // the ranks issue different collectives
@@ -50,9 +50,9 @@ int run_scenario(const std::string &name) {
     return run_ranks(&test.program, options, [&](lf_rank &c) {
       float z[16];
       if (c.rank == 0)
-        lf_all_gather(&c, "x", x, z, 4, 0, 0);
+        lf_all_gather(&c, "x", x, z, 4, c.program->dtype, 0, 0);
       else
-        lf_all_reduce(&c, "x", x, z, 4, LF_SUM, 0, 0);
+        lf_all_reduce(&c, "x", x, z, 4, c.program->dtype, LF_SUM, 0, 0);
     });
   }
   if (name == "unsent") { // rank 1 sends with another tag
@@ -60,9 +60,9 @@ int run_scenario(const std::string &name) {
     return run_ranks(&test.program, options, [&](lf_rank &c) {
       float z[16];
       if (c.rank == 0)
-        lf_recv(&c, "activation", z, 16, 1, 3);
+        lf_recv(&c, "activation", z, 16, c.program->dtype, 1, 3);
       else
-        lf_send(&c, "activation", x, 16, 0, 4);
+        lf_send(&c, "activation", x, 16, c.program->dtype, 0, 4);
       sleep_for(1.2);
     });
   }

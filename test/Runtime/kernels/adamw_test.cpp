@@ -27,7 +27,7 @@ TYPED_TEST(Adamw, FollowsTheDefinition) {
         const double second = v[i] / (1.0 - std::pow(a.beta2, static_cast<double>(a.step)));
         p[i] -= a.lr * first / (std::sqrt(second) + a.eps);
       }
-      lf::rt::adamw(c, ps.data(), as<T>(g).data(), ms.data(), vs.data(), count, a);
+      lf::rt::adamw(c, ps.data(), nullptr, as<T>(g).data(), ms.data(), vs.data(), count, a);
       expect_close("p", ps, p, sizeof(T) == 4 ? 1e-6 : 1e-13);
       expect_close("m", ms, m, sizeof(T) == 4 ? 1e-7 : 1e-13);
       expect_close("v", vs, v, sizeof(T) == 4 ? 1e-7 : 1e-13);
@@ -40,7 +40,7 @@ TYPED_TEST(Adamw, ZeroStaysZero) {
   using T = TypeParam;
   Rank<T> c;
   std::vector<T> p(3), g(3), m(3), v(3);
-  lf::rt::adamw(c, p.data(), g.data(), m.data(), v.data(), 3, {});
+  lf::rt::adamw(c, p.data(), nullptr, g.data(), m.data(), v.data(), 3, {});
   EXPECT_EQ(p, std::vector<T>(3));
 }
 

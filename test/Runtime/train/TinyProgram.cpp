@@ -77,7 +77,7 @@ template <class Real> void step_of(lf_rank *c) {
   }
   for (int32_t i = 0; i < p.num_regions; ++i)
     if (p.regions[i].pp == c->pp && p.regions[i].comm >= 0)
-      lf_all_reduce(c, "gradients", g + p.regions[i].offset, g + p.regions[i].offset, p.regions[i].count, LF_SUM,
+      lf_all_reduce(c, "gradients", g + p.regions[i].offset, g + p.regions[i].offset, p.regions[i].count, p.dtype, LF_SUM,
                     p.regions[i].comm, 0);
   lf_finish_gradients(c);
   for (int32_t i = 0; i < p.num_regions; ++i)

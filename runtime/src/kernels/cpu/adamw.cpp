@@ -39,7 +39,7 @@ double square_sum(lf_rank *c, const void *x, int64_t count) {
   return sum;
 }
 
-void adamw(lf_rank *c, void *p, const void *g, void *m, void *v, int64_t count, AdamwParameters a) {
+void adamw(lf_rank *c, void *p, void *, const void *g, void *m, void *v, int64_t count, AdamwParameters a) {
   with_real(c, "adamw", [&](auto real) {
     using T = decltype(real);
     update(out<T>(p), in<T>(g), out<T>(m), out<T>(v), count, a);

@@ -59,14 +59,14 @@ LF_INLINE void transpose(const T *__restrict x, T *__restrict y, int64_t a, int6
 
 } // namespace
 
-void lf_copy(lf_rank *c, const char *what, const void *x, void *y, int64_t count) {
+void lf_copy(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     copy(in<T>(x), out<T>(y), count);
   });
 }
 
-void lf_zero(lf_rank *c, const char *what, void *y, int64_t count) {
+void lf_zero(lf_rank *c, const char *what, void *y, int64_t count, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     std::fill(out<T>(y), out<T>(y) + count, T(0));
@@ -87,14 +87,14 @@ void lf_broadcast(lf_rank *c, const char *what, const void *x, void *y, int64_t 
   });
 }
 
-void lf_accumulate(lf_rank *c, const char *what, const void *x, void *y, int64_t count) {
+void lf_accumulate(lf_rank *c, const char *what, const void *x, void *y, int64_t count, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     accumulate(in<T>(x), out<T>(y), count);
   });
 }
 
-void lf_sum(lf_rank *c, const char *what, const void *const *xs, int32_t terms, void *y, int64_t count) {
+void lf_sum(lf_rank *c, const char *what, const void *const *xs, int32_t terms, void *y, int64_t count, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     sum(xs, terms, out<T>(y), count);
@@ -102,7 +102,7 @@ void lf_sum(lf_rank *c, const char *what, const void *const *xs, int32_t terms, 
 }
 
 void lf_slice(lf_rank *c, const char *what, const void *x, void *y, int64_t outer, int64_t parts, int64_t inner,
-              int64_t index) {
+              int64_t index, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     for (int64_t i = 0; i < outer; ++i)
@@ -110,7 +110,7 @@ void lf_slice(lf_rank *c, const char *what, const void *x, void *y, int64_t oute
   });
 }
 
-void lf_transpose(lf_rank *c, const char *what, const void *x, void *y, int64_t a, int64_t b, int64_t inner) {
+void lf_transpose(lf_rank *c, const char *what, const void *x, void *y, int64_t a, int64_t b, int64_t inner, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     transpose(in<T>(x), out<T>(y), a, b, inner);

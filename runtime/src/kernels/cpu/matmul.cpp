@@ -29,7 +29,7 @@ template <class T> LF_INLINE void bias_grad(const T *dy, T *db, int64_t rows, in
 } // namespace
 
 void lf_matmul(lf_rank *c, const char *what, const void *a, const void *b, void *y, int64_t m, int64_t n, int64_t k,
-               int32_t trans_a, int32_t trans_b, int32_t accumulate) {
+               int32_t trans_a, int32_t trans_b, int32_t accumulate, lf_dtype) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     use_blas_threads(c);
