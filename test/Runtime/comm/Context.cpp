@@ -98,15 +98,15 @@ TEST(Context, ArenaThatDoesNotFit) {
 
 // bf16 sums are made in f32 and rounded once, to nearest even.
 TEST(Context, Bf16Sum) {
-  TestProgram test({3}, LF_BF16);
+  TestProgram test({3});
   EXPECT_EQ(run_ranks(&test.program, {},
                       [&](lf_rank &c) {
                         uint16_t x = c.rank == 0 ? 0x3f80 : 0x3b00,
                                  y = 0; // 1 + 2^-9 + 2^-9 = 1 + 2^-8, half-way: stays even
-                        lf_all_reduce(&c, "x", &x, &y, 1, c.program->dtype, LF_SUM, 0, 0);
+                        lf_all_reduce(&c, "x", &x, &y, 1, LF_BF16, LF_SUM, 0, 0);
                         EXPECT_EQ(y, 0x3f80);
                         x = c.rank == 0 ? 0x3f80 : c.rank == 1 ? 0x3b80 : 0x3b00; // 1 + 2^-8 + 2^-9: up, to 1 + 2^-7
-                        lf_all_reduce(&c, "x", &x, &y, 1, c.program->dtype, LF_SUM, 0, 0);
+                        lf_all_reduce(&c, "x", &x, &y, 1, LF_BF16, LF_SUM, 0, 0);
                         EXPECT_EQ(y, 0x3f81);
                       }),
             0);

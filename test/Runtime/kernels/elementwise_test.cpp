@@ -12,10 +12,10 @@ TYPED_TEST(Elementwise, CopyZeroFillBroadcast) {
   const Values x = random_values(37, 1);
   const auto xs = as<T>(x);
   auto y = poisoned<T>(37);
-  lf_copy(c, "t", xs.data(), y.data(), 37, c->program->dtype);
+  lf_copy(c, "t", xs.data(), y.data(), 37, c.program.dtype);
   expect_close("copy", y, x, 0.0);
   y = poisoned<T>(37);
-  lf_zero(c, "t", y.data(), 37, c->program->dtype);
+  lf_zero(c, "t", y.data(), 37, c.program.dtype);
   expect_close("zero", y, Values(37, 0.0), 0.0);
   y = poisoned<T>(37);
   lf_fill(c, "t", y.data(), 0.5, 37);
@@ -33,13 +33,13 @@ TYPED_TEST(Elementwise, WritesNothingBehindItsEnd) {
   for (int kernel = 0; kernel < 4; ++kernel) {
     std::vector<T> y(40, T(7));
     if (kernel == 0)
-      lf_copy(c, "t", x.data(), y.data(), 37, c->program->dtype);
+      lf_copy(c, "t", x.data(), y.data(), 37, c.program.dtype);
     if (kernel == 1)
-      lf_zero(c, "t", y.data(), 37, c->program->dtype);
+      lf_zero(c, "t", y.data(), 37, c.program.dtype);
     if (kernel == 2)
-      lf_accumulate(c, "t", x.data(), y.data(), 37, c->program->dtype);
+      lf_accumulate(c, "t", x.data(), y.data(), 37, c.program.dtype);
     if (kernel == 3)
-      lf_sum(c, "t", terms, 3, y.data(), 37, c->program->dtype);
+      lf_sum(c, "t", terms, 3, y.data(), 37, c.program.dtype);
     for (size_t i = 37; i < 40; ++i)
       EXPECT_EQ(y[i], T(7)) << "kernel " << kernel;
   }
@@ -51,7 +51,7 @@ TYPED_TEST(Elementwise, Accumulate) {
   const Values x = random_values(1001, 1), y = random_values(1001, 2);
   const auto xs = as<T>(x);
   auto ys = as<T>(y);
-  lf_accumulate(c, "t", xs.data(), ys.data(), 1001, c->program->dtype);
+  lf_accumulate(c, "t", xs.data(), ys.data(), 1001, c.program.dtype);
   Values want(1001);
   for (size_t i = 0; i < want.size(); ++i)
     want[i] = x[i] + y[i];
@@ -75,7 +75,7 @@ TYPED_TEST(Elementwise, SumOfTerms) {
       pointers.push_back(xs.back().data());
     }
     auto y = poisoned<T>(count);
-    lf_sum(c, "t", pointers.data(), terms, y.data(), count, c->program->dtype);
+    lf_sum(c, "t", pointers.data(), terms, y.data(), count, c.program.dtype);
     expect_close("sum", y, want);
   }
 }
@@ -87,7 +87,7 @@ TYPED_TEST(Elementwise, Slice) {
   const auto xs = as<T>(x);
   for (int64_t index = 0; index < 4; ++index) {
     auto y = poisoned<T>(3 * 5);
-    lf_slice(c, "t", xs.data(), y.data(), 3, 4, 5, index, c->program->dtype);
+    lf_slice(c, "t", xs.data(), y.data(), 3, 4, 5, index, c.program.dtype);
     Values want;
     for (int64_t o = 0; o < 3; ++o)
       for (int64_t i = 0; i < 5; ++i)
@@ -104,7 +104,7 @@ TYPED_TEST(Elementwise, Transpose) {
     const Values x = random_values(a * b * inner, 1);
     const auto xs = as<T>(x);
     auto y = poisoned<T>(a * b * inner);
-    lf_transpose(c, "t", xs.data(), y.data(), a, b, inner, c->program->dtype);
+    lf_transpose(c, "t", xs.data(), y.data(), a, b, inner, c.program.dtype);
     Values want(x.size());
     for (int64_t i = 0; i < a; ++i)
       for (int64_t j = 0; j < b; ++j)
@@ -145,7 +145,7 @@ TEST(ComputeType, RefusesBfloat16OnTheCpu) {
   c.program.dtype = LF_BF16;
   float y = 0.0f;
   try {
-    lf_zero(c, "input_norm", &y, 1, c->program->dtype);
+    lf_zero(c, "input_norm", &y, 1, c.program.dtype);
     FAIL() << "expected a Failure";
   } catch (const lf::rt::Failure &f) {
     EXPECT_EQ(f.code, 2);

@@ -37,10 +37,10 @@ TYPED_TEST(Matmul, AllTransposesOverwriteAndAccumulate) {
         const Values old = random_values(z.m * z.n, 3);
         Values want = product(a, b, z, trans_a, trans_b);
         auto y = poisoned<T>(z.m * z.n);
-        lf_matmul(c, "t", as<T>(a).data(), as<T>(b).data(), y.data(), z.m, z.n, z.k, trans_a, trans_b, 0, c->program->dtype);
+        lf_matmul(c, "t", as<T>(a).data(), as<T>(b).data(), y.data(), z.m, z.n, z.k, trans_a, trans_b, 0, c.program.dtype);
         expect_close("overwrite", y, want);
         y = as<T>(old);
-        lf_matmul(c, "t", as<T>(a).data(), as<T>(b).data(), y.data(), z.m, z.n, z.k, trans_a, trans_b, 1, c->program->dtype);
+        lf_matmul(c, "t", as<T>(a).data(), as<T>(b).data(), y.data(), z.m, z.n, z.k, trans_a, trans_b, 1, c.program.dtype);
         for (size_t i = 0; i < want.size(); ++i)
           want[i] += old[i];
         expect_close("accumulate", y, want);
@@ -50,7 +50,7 @@ TYPED_TEST(Matmul, AllTransposesOverwriteAndAccumulate) {
 TYPED_TEST(Matmul, RefusesWhatBlasCannotIndex) {
   Rank<TypeParam> c;
   try {
-    lf_matmul(c, "t", nullptr, nullptr, nullptr, 1, int64_t{1} << 31, 1, 0, 0, 0, c->program->dtype);
+    lf_matmul(c, "t", nullptr, nullptr, nullptr, 1, int64_t{1} << 31, 1, 0, 0, 0, c.program.dtype);
     FAIL() << "expected a Failure";
   } catch (const lf::rt::Failure &f) {
     EXPECT_EQ(f.code, 2);

@@ -156,7 +156,7 @@ TEST(Refusal, WeightsThatAreEquivalentAreAccepted) {
 TEST(Refusal, ProgramOfATypeThatTheCpuLacks) {
   Folder folder;
   TinyProgram tiny(1, 1, 1, LF_BF16);
-  expect_refused(tiny, {"--data-path", write_tokens(folder)}, 2, "compile it with --fp32 or --fp64");
+  expect_refused(tiny, {"--data-path", write_tokens(folder)}, 2, "compile with --fp32 or --fp64");
 }
 
 TEST(Describe, TouchesNoData) {
