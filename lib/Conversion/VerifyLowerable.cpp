@@ -43,10 +43,38 @@ static LogicalResult verifyParameter(Operation *op, StringRef owner, StringRef n
     diag << RankedTensorType::get(local, cast<RankedTensorType>(type).getElementType()) << ", got " << type;
     return diag.attachNote(declare.getLoc()) << "declared here", diag;
   }
+  Type element = cast<RankedTensorType>(declare.getType()).getElementType();
+  if (isa<lf::AccumulateOp>(op))
+    element = lf::mainTypeOf(element);
+  if (cast<RankedTensorType>(type).getElementType() != element)
+    return op->emitOpError() << "expected elements " << element << " of \"" << owner << "." << name << "\", got " << type
+                             << "; run lf-mixed-precision after lf-differentiate";
+  return success();
+}
+
+/// Statistics of a bfloat16 model have to be float32: that is what the kernels read and write.
+static LogicalResult verifyPrecision(Operation *op) {
+  lf::MainPositions positions = lf::mainPositions(op);
+  auto check = [&](Value v) {
+    Type element = tensorOf(v).getElementType();
+    if (element == lf::mainTypeOf(element))
+      return success();
+    return LogicalResult(op->emitOpError() << "expected elements " << lf::mainTypeOf(element)
+                                           << " of statistics and gradients of parameters, got " << element
+                                           << "; run lf-mixed-precision after lf-differentiate");
+  };
+  for (unsigned i : positions.operands)
+    if (failed(check(op->getOperand(i))))
+      return failure();
+  for (unsigned i : positions.results)
+    if (failed(check(op->getResult(i))))
+      return failure();
   return success();
 }
 
 static LogicalResult verifyOp(Operation *op, const Groups &groups) {
+  if (failed(verifyPrecision(op)))
+    return failure();
   StringRef own = lf::ownerOf(op);
   if (auto matmul = dyn_cast<lf::MatmulOp>(op))
     return verifyMatmul(matmul);

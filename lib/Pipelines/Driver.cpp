@@ -94,6 +94,8 @@ void Run::describeItself() {
   (*module)->setAttr("lf.config", b.getStringAttr(model.source));
   (*module)->setAttr("lf.plan", b.getStringAttr(::lf::planText(fullPlanJson(report, /*everyRank=*/false))));
   (*module)->setAttr("lf.report", b.getStringAttr(textReport(report)));
+  if (plan.deterministic)
+    (*module)->setAttr("lf.deterministic", b.getUnitAttr());
   (*module)->setAttr("lf.flops_per_token", b.getF64FloatAttr(report.flopsPerToken));
 }
 

@@ -11,13 +11,7 @@
 
 namespace lf {
 
-static void refuseMissing(const CompileRequest &request) {
-  if (request.target == Target::cuda)
-    throw usage("\"--target\" \"cuda\" is not implemented yet: expected \"cpu\", got \"cuda\"");
-}
-
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {
-  refuseMissing(request);
   bool stops = !request.stopAfter.empty();
   Phase last = stops ? parsePhase(request.stopAfter, "--stop-after") : request.dryRun ? Phase::runtime : Phase::emit;
   for (const std::string &notice : request.plan.notices)
@@ -64,7 +58,7 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
   if (request.dryRun)
     std::cout << textReport(*report);
   else
-    linkExecutable(compiled.text, request.output, tool);
+    linkExecutable(compiled.text, request.output, request.target, tool);
   return 0;
 }
 

@@ -82,6 +82,7 @@ void emitPrograms(Writer &w) {
   field(number(flops), "flops_per_token");
   field("step", "step");
   field(Twine(int64_t(model.getMtpDepths())), "mtp_depths");
+  field(w.from->hasAttr("lf.deterministic") ? "1" : "0", "deterministic");
   w.line("};");
   w.line();
   w.line("int main(int argc, char **argv) { return lf_main(argc, argv, &program); }");

@@ -48,20 +48,22 @@ static fs::path folderOf(const std::string &tool) {
   return (error ? fs::absolute(tool) : self).parent_path();
 }
 
-static Runtime findRuntime(const std::string &tool) {
+static Runtime findRuntime(Target target, const std::string &tool) {
+  const std::string name = target == Target::cuda ? "lf_runtime_cuda" : "lf_runtime_cpu", file = "lib" + name + ".a";
   fs::path root = folderOf(tool).parent_path();
   Runtime runtime;
   for (const fs::path &folder : {root / "lib", root / LF_INSTALL_LIBDIR, fs::path(LF_BUILD_LIBDIR)})
-    if (runtime.archive.empty() && fs::exists(folder / "liblf_runtime_cpu.a"))
-      runtime.archive = folder / "liblf_runtime_cpu.a";
+    if (runtime.archive.empty() && fs::exists(folder / file))
+      runtime.archive = folder / file;
   for (const fs::path &folder : {root / "include", fs::path(LF_SOURCE_INCLUDE)})
     if (runtime.include.empty() && fs::exists(folder / "lf/runtime.h"))
       runtime.include = folder;
   if (runtime.archive.empty() || runtime.include.empty())
-    throw usage("expected liblf_runtime_cpu.a and lf/runtime.h beside this tool (in " + quote((root / "lib").string()) +
-                " and " + quote((root / "include").string()) +
-                "), got none; build the target lf_runtime_cpu, or install lf whole");
-  fs::path list = runtime.archive.parent_path() / "lf_runtime_cpu.link";
+    throw usage("expected " + file + " and lf/runtime.h beside this tool (in " + quote((root / "lib").string()) +
+                " and " + quote((root / "include").string()) + "), got none; build the target " + name +
+                (target == Target::cuda ? " (it needs the CUDA Toolkit 13; cmake says whether it was found)" : "") +
+                ", or install lf whole");
+  fs::path list = runtime.archive.parent_path() / (name + ".link");
   std::ifstream in(list);
   for (std::string line; std::getline(in, line);)
     if (!line.empty())
@@ -129,9 +131,9 @@ static void execute(const std::vector<std::string> &command, const fs::path &fol
               {text.empty() ? "it printed nothing" : "it printed:\n" + text});
 }
 
-void linkExecutable(const std::string &cpp, const std::string &output, const std::string &tool) {
+void linkExecutable(const std::string &cpp, const std::string &output, Target target, const std::string &tool) {
   refuseUnwritable(output);
-  Runtime runtime = findRuntime(tool);
+  Runtime runtime = findRuntime(target, tool);
   TemporaryFolder folder;
   fs::path source = folder.path / "train.cpp", result = folder.path / "train";
   {
@@ -151,13 +153,13 @@ void linkExecutable(const std::string &cpp, const std::string &output, const std
   // Beside the target first, under a name of its own, so that a program that runs keeps its file; what a link points to
   // is replaced, not the link.
   std::error_code error, ignored;
-  fs::path target = output;
-  for (int links = 0; links < 40 && fs::is_symlink(target, ignored); ++links)
-    target = target.parent_path() / fs::read_symlink(target, ignored); // an absolute link replaces the folder
-  fs::path fresh = target.string() + "." + std::to_string(getpid()) + ".new";
+  fs::path file = output;
+  for (int links = 0; links < 40 && fs::is_symlink(file, ignored); ++links)
+    file = file.parent_path() / fs::read_symlink(file, ignored); // an absolute link replaces the folder
+  fs::path fresh = file.string() + "." + std::to_string(getpid()) + ".new";
   fs::copy_file(result, fresh, fs::copy_options::overwrite_existing, error);
   if (!error)
-    fs::rename(fresh, target, error);
+    fs::rename(fresh, file, error);
   if (error)
     fs::remove(fresh, ignored);
   if (error)

@@ -77,7 +77,7 @@ std::string compileFaulty(const Scratch &scratch, const std::string &name, const
   source.insert(at + head.size(), "  fault(r);\n");
   source.insert(at, fault);
   setenv("LF_OPT", "0", 1);
-  linkExecutable(source, scratch / name, tool);
+  linkExecutable(source, scratch / name, Target::cpu, tool);
   return scratch / name;
 }
 

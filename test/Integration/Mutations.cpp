@@ -113,7 +113,7 @@ void Tester::programs(const Case &c) {
   plan.output = scratch / "plan.cpp";
   runCompile(plan, model, tool);
   MutableProgram program = makeMutable(readFile(plan.output, "the emitted program"));
-  linkExecutable(program.source, scratch / "mutable", tool);
+  linkExecutable(program.source, scratch / "mutable", Target::cpu, tool);
   std::filesystem::create_directories(scratch / "run");
   std::string difference = firstDifference(runExecutable(scratch / "mutable", settings, scratch / "run"), single);
   if (!difference.empty())

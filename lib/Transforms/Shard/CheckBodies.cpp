@@ -51,8 +51,10 @@ static LogicalResult checkOp(Operation &op, bool forward, DenseSet<int64_t> &ids
   DeclareOp declare = DeclareOp::find(&op, owner.value_or(ownerOf(&op)), name);
   if (!declare)
     return op.emitError() << "expected a declaration of parameter \"" << owner.value_or(ownerOf(&op)) << "." << name << "\", got none";
-  Type type = isa<ParamOp>(op) ? op.getResult(0).getType() : op.getOperand(0).getType();
-  if (declare.getType() != type)
+  bool gradient = isa<AccumulateOp>(op);
+  Type type = gradient ? op.getOperand(0).getType() : op.getResult(0).getType();
+  auto declared = dyn_cast<RankedTensorType>(declare.getType());
+  if (declare.getType() != type && !(gradient && declared && type == declared.clone(mainTypeOf(declared.getElementType()))))
     return op.emitError() << "(C1) expected parameter \"" << declare.getOwner() << "." << name << "\" of type " << declare.getType() << ", got " << type;
   return success();
 }

@@ -123,6 +123,7 @@ typedef struct lf_program {
   double flops_per_token;  /* forward and backward, whole model, without recomputation */
   void (*step)(lf_rank *); /* one training step of this rank */
   int32_t mtp_depths;      /* depths of multi-token prediction, at most LF_MAX_DEPTHS */
+  int32_t deterministic;   /* two runs give the same bits; on the cpu they always do */
 } lf_program;
 
 /* Entry point of the emitted main(): parses the command line (docs/running.md), starts or joins the ranks, trains.
