@@ -58,7 +58,7 @@ LogicalResult mlir::lf::verifyElementTypes(Operation *op) {
     if (!wide && failed(check(type, llvm::is_contained(positions.results, i), "result " + Twine(i))))
       return failure();
   if (real && main && main != real && main != mainTypeOf(real))
-    return op->emitOpError() << "(F1) expected " << real << " or " << mainTypeOf(real)
+    return op->emitOpError() << "(F1) expected " << mainTypeOf(real)
                              << " for statistics and gradients of parameters, got " << main;
   return success();
 }

@@ -166,3 +166,17 @@ func.func @e.fwd() attributes {lf.outputs = 3 : i64} {
 func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
   return
 }
+
+// -----
+
+// Without lf-mixed-precision a bfloat16 model has statistics that no kernel writes.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [@e] counts [1] head @e
+func.func @e.fwd(%x: tensor<4x2x8xbf16>) attributes {lf.outputs = 0 : i64} {
+  // expected-error @+1 {{expected elements 'f32' of statistics and gradients of parameters, got 'bf16'; run lf-mixed-precision after lf-differentiate}}
+  %0 = lf.row_max %x {valid = 8 : i64} : (tensor<4x2x8xbf16>) -> tensor<4x2xbf16>
+  return
+}
+func.func @e.bwd() attributes {lf.cotangents = 0 : i64} {
+  return
+}
