@@ -6,6 +6,7 @@
 #include "comm/local/local.h"
 #include "context.h"
 #include "device/device.h"
+#include "processes.h"
 #if defined(LF_HAVE_NCCL)
 #include "comm/nccl/nccl.h"
 #elif defined(LF_HAVE_MPI)
@@ -238,8 +239,14 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const std
     const double timeout = wait_limit(options);
     const int64_t world = mesh_size(*program);
     std::optional<Launcher> launcher = find_launcher();
-    if (!launcher || (launcher->world == 1 && world == 1))
+    if (!launcher || (launcher->world == 1 && world == 1)) {
+#if defined(LF_HAVE_NCCL)
+      const char *threads = std::getenv("LF_THREADS");
+      if (world > 1 && own_devices() >= world && !(threads && std::string(threads) == "1"))
+        return run_processes(static_cast<int32_t>(world), options.grace_seconds + 10.0);
+#endif
       return run_threads(*program, options, timeout, body);
+    }
     if (launcher->world != world)
       throw Failure{2, "expected a launcher to start " + std::to_string(world) +
                            " ranks, the world of this plan, got " + launcher->variable + "=" +

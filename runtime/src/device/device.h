@@ -16,6 +16,9 @@ namespace lf::rt {
 /// plan needs does not fit in its free memory.
 void open_device(lf_rank &);
 
+/// How many ranks of a program that was started alone can have a device of their own; 0: ranks share the host.
+int32_t own_devices();
+
 /// Zeroed memory of the device, 64-byte aligned; null when the device refuses.
 std::shared_ptr<void> map_zeroed(lf_rank &, int64_t bytes);
 

@@ -108,16 +108,23 @@ int64_t scratch_bytes(const lf_program &p) {
 
 } // namespace
 
+int32_t own_devices() {
+  int count = 0;
+  if (cudaGetDeviceCount(&count) == cudaSuccess)
+    return count;
+  cudaGetLastError();
+  return 0;
+}
+
 int64_t device_overhead(const lf_program &p) {
   return CudaDevice::workspace_bytes + scratch_bytes(p) + static_cast<int64_t>(sizeof(StepSums));
 }
 
 void open_device(lf_rank &c) {
   name_thread(c.rank);
-  if (c.program->dtype != LF_F32)
-    throw Failure{2, std::string("expected the compute type on cuda to be float32, got ") +
-                         (c.program->dtype == LF_BF16 ? "bfloat16" : "float64") +
-                         "; compile with --fp32, or for --target cpu"};
+  if (c.program->dtype == LF_F64)
+    throw Failure{2, "expected the compute type on cuda to be bfloat16 or float32, got float64; compile with --fp32, or "
+                     "for --target cpu"};
   int32_t devices = count_devices();
   std::optional<Launcher> launcher = find_launcher();
   bool alone = !launcher || launcher->world == 1;
