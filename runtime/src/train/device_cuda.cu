@@ -6,6 +6,7 @@
 #include "device.h"
 
 #include "../device/cuda/cuda_device.h"
+#include "../kernels/cuda/round.h"
 #include "../kernels/cuda/square_sum.h"
 
 namespace lf::rt {

@@ -10,15 +10,15 @@ TEST(Elementwise, CopiesFillsAndSums) {
   const Values x = random_values(n), y = random_values(n);
   Floats a(x), b(y);
   Poisoned copied(n), zeroed(n), filled(n), spread(n);
-  lf_copy(c, "t", a.data(), copied.data(), n);
-  lf_zero(c, "t", zeroed.data(), n);
+  lf_copy(c, "t", a.data(), copied.data(), n, LF_F32);
+  lf_zero(c, "t", zeroed.data(), n, LF_F32);
   lf_fill(c, "t", filled.data(), 0.75, n);
   lf_broadcast(c, "t", a.data(), spread.data(), n);
   expect_close("copy", copied, x, 0.0);
   expect_close("zero", zeroed, Values(at(n), 0.0), 0.0);
   expect_close("fill", filled, Values(at(n), 0.75), 0.0);
   expect_close("broadcast", spread, Values(at(n), x[0]), 0.0);
-  lf_accumulate(c, "t", a.data(), b.data(), n);
+  lf_accumulate(c, "t", a.data(), b.data(), n, LF_F32);
   Values want(at(n));
   for (int64_t i = 0; i < n; ++i)
     want[at(i)] = static_cast<float>(x[at(i)] + y[at(i)]);
@@ -40,7 +40,7 @@ TEST(Elementwise, SumKeepsTheOrderOfItsTerms) {
       pointers.push_back(arrays.back()->data());
     }
     Poisoned y(n);
-    lf_sum(c, "t", pointers.data(), terms, y.data(), n);
+    lf_sum(c, "t", pointers.data(), terms, y.data(), n, LF_F32);
     expect_close("sum", y, Values(sum.begin(), sum.end()), 0.0);
   }
 }
@@ -51,8 +51,8 @@ TEST(Elementwise, SlicesAndTransposes) {
   const Values x = random_values(a * b * inner);
   Floats from(x);
   Poisoned sliced(a * inner), turned(a * b * inner);
-  lf_slice(c, "t", from.data(), sliced.data(), a, b, inner, 3);
-  lf_transpose(c, "t", from.data(), turned.data(), a, b, inner);
+  lf_slice(c, "t", from.data(), sliced.data(), a, b, inner, 3, LF_F32);
+  lf_transpose(c, "t", from.data(), turned.data(), a, b, inner, LF_F32);
   Values slice(at(a * inner)), transpose(x.size());
   for (int64_t i = 0; i < a; ++i)
     for (int64_t j = 0; j < b; ++j)

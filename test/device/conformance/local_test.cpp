@@ -79,7 +79,7 @@ void collectives(lf_rank &c, int64_t count, int32_t comm, int32_t stream) {
   };
   auto done = [&] { lf_wait(&c, 0, lf_record(&c, stream)); };
   fill(count);
-  lf_all_gather(&c, "gather", x, y, count, comm, stream);
+  lf_all_gather(&c, "gather", x, y, count, LF_F32, comm, stream);
   done();
   std::vector<float> want;
   for (int32_t r : members)
@@ -88,20 +88,20 @@ void collectives(lf_rank &c, int64_t count, int32_t comm, int32_t stream) {
   expect_same(want, c, y, "all_gather");
   for (lf_reduction op : {LF_SUM, LF_MAX}) {
     fill(count);
-    lf_all_reduce(&c, "reduce", x, y, count, op, comm, stream);
+    lf_all_reduce(&c, "reduce", x, y, count, LF_F32, op, comm, stream);
     done();
     expect_same(reduced(members, 0, count, op), c, y, "all_reduce");
     fill(count);
-    lf_all_reduce(&c, "in place", x, x, count, op, comm, stream);
+    lf_all_reduce(&c, "in place", x, x, count, LF_F32, op, comm, stream);
     done();
     expect_same(reduced(members, 0, count, op), c, x, "all_reduce in place");
     fill(n * count);
-    lf_reduce_scatter(&c, "scatter", x, y, count, op, comm, stream);
+    lf_reduce_scatter(&c, "scatter", x, y, count, LF_F32, op, comm, stream);
     done();
     expect_same(reduced(members, me * count, count, op), c, y, "reduce_scatter");
   }
   fill(n * count);
-  lf_all_to_all(&c, "exchange", x, y, count, comm, stream);
+  lf_all_to_all(&c, "exchange", x, y, count, LF_F32, comm, stream);
   done();
   want.clear();
   for (int32_t r : members) {
@@ -118,11 +118,11 @@ void messages(lf_rank &c, int64_t count) {
   for (int32_t round = 0; round < 3; ++round) {
     std::vector<float> mine = contribution(c.rank + 10 * round, count);
     lf::rt::copy_to_device(c, x, mine.data(), count * 4);
-    lf_send(&c, "message", x, count, other, c.pp);
+    lf_send(&c, "message", x, count, LF_F32, other, c.pp);
     lf_fill(&c, "reuse", x, -1.0, count);
   }
   for (int32_t round = 0; round < 3; ++round) {
-    lf_recv(&c, "message", y, count, other, other);
+    lf_recv(&c, "message", y, count, LF_F32, other, other);
     expect_same(contribution(peer + 10 * round, count), c, y, "recv");
   }
 }

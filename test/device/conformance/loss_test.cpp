@@ -134,7 +134,7 @@ TEST(Optimizer, AdamwMovesAsPyTorch) {
   a.weight_decay = 0.1;
   a.grad_scale = 0.5;
   a.step = 3;
-  lf::rt::adamw(c, fp.data(), fg.data(), fm.data(), fv.data(), n, a);
+  lf::rt::adamw(c, fp.data(), nullptr, fg.data(), fm.data(), fv.data(), n, a);
   for (int64_t i = 0; i < n; ++i) {
     const double grad = g[at(i)] * a.grad_scale;
     m[at(i)] = a.beta1 * m[at(i)] + (1 - a.beta1) * grad;

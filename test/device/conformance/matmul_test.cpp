@@ -33,9 +33,9 @@ TEST(Matmul, AllTransposesOverwriteAndAccumulate) {
         Values want = product(a, b, z, trans_a, trans_b);
         Floats x(a), y(b), sum(old);
         Poisoned out(z.m * z.n);
-        lf_matmul(c, "t", x.data(), y.data(), out.data(), z.m, z.n, z.k, trans_a, trans_b, 0);
+        lf_matmul(c, "t", x.data(), y.data(), out.data(), z.m, z.n, z.k, trans_a, trans_b, 0, LF_F32);
         expect_close("overwrite", out, want, 2e-5);
-        lf_matmul(c, "t", x.data(), y.data(), sum.data(), z.m, z.n, z.k, trans_a, trans_b, 1);
+        lf_matmul(c, "t", x.data(), y.data(), sum.data(), z.m, z.n, z.k, trans_a, trans_b, 1, LF_F32);
         for (size_t i = 0; i < want.size(); ++i)
           want[i] += old[i];
         expect_close("accumulate", sum, want, 2e-5);
@@ -54,7 +54,7 @@ TEST(Matmul, OperandsThatAreNotAligned) {
     std::copy(want.begin(), want.end(), old.begin() + shift);
     Floats x(a), y(b);
     Floats out(Values(old.size(), 9.0));
-    lf_matmul(c, "t", x.data() + shift, y.data() + shift, out.data() + shift, z.m, z.n, z.k, 0, 0, 0);
+    lf_matmul(c, "t", x.data() + shift, y.data() + shift, out.data() + shift, z.m, z.n, z.k, 0, 0, 0, LF_F32);
     expect_close("shifted", out, old, 2e-5);
   }
 }
@@ -63,7 +63,7 @@ TEST(Matmul, AnEmptySumIsZero) {
   Rank &c = shared_rank();
   Floats x(Values{1.0});
   Poisoned y(6);
-  lf_matmul(c, "t", x.data(), x.data(), y.data(), 2, 3, 0, 0, 0, 0);
+  lf_matmul(c, "t", x.data(), x.data(), y.data(), 2, 3, 0, 0, 0, 0, LF_F32);
   expect_close("k 0", y, Values(6, 0.0), 0.0);
 }
 
@@ -74,7 +74,7 @@ TEST(Matmul, ProductsAreFp32) {
   const Values a = random_values(z.m * z.k), b = random_values(z.k * z.n), want = product(a, b, z, false, false);
   Floats x(a), y(b);
   Poisoned out(z.m * z.n);
-  lf_matmul(c, "t", x.data(), y.data(), out.data(), z.m, z.n, z.k, 0, 0, 0);
+  lf_matmul(c, "t", x.data(), y.data(), out.data(), z.m, z.n, z.k, 0, 0, 0, LF_F32);
   expect_close("fp32", out, want, 2e-5);
 }
 

@@ -7,13 +7,12 @@ using namespace lf::rt;
 
 namespace {
 
-template <int parts>
-__global__ void __launch_bounds__(warps *warp_threads)
-    forward(AttentionShape n, const Real *q, const Real *k, const Real *v, const int32_t *pq, const int32_t *pk,
-            Real *o, Real *lse) {
-  extern __shared__ Real memory[];
+template <int parts, class T>
+__global__ void __launch_bounds__(warps *warp_threads) forward(AttentionShape n, const T *q, const T *k, const T *v,
+                                                               const int32_t *pq, const int32_t *pk, T *o, float *lse) {
+  extern __shared__ float memory[];
   const int d = static_cast<int>(n.d), pitch = d + 1;
-  Real *queries = memory, *keys = memory + owned * d; // [owned][d], [tile][pitch]: keys, then values
+  float *queries = memory, *keys = memory + owned * d; // [owned][d], [tile][pitch]: keys, then values
   const int warp = threadIdx.x / warp_threads, lane = threadIdx.x % warp_threads;
   const int64_t blocks = (n.s + owned - 1) / owned, head = blockIdx.x / blocks, first = blockIdx.x % blocks * owned;
   const int64_t mine = first + warp * rows_per_warp;
@@ -23,13 +22,13 @@ __global__ void __launch_bounds__(warps *warp_threads)
   load_rows(queries, d, q, first, owned, n.s, n.query_stride(), d);
   const Range here = position_range(pq, first, owned, n.s);
   int32_t place[rows_per_warp];
-  Real top[rows_per_warp], total[rows_per_warp], sum[rows_per_warp][parts];
+  float top[rows_per_warp], total[rows_per_warp], sum[rows_per_warp][parts];
   for (int i = 0; i < rows_per_warp; ++i) {
     place[i] = mine + i < n.s ? pq[mine + i] : 0;
     top[i] = -INFINITY;
-    total[i] = Real(0);
+    total[i] = 0.0f;
     for (int e = 0; e < parts; ++e)
-      sum[i][e] = Real(0);
+      sum[i][e] = 0.0f;
   }
 
   for (int64_t j = 0; j < n.t; j += tile) {
@@ -40,20 +39,20 @@ __global__ void __launch_bounds__(warps *warp_threads)
     __syncthreads(); // the values of the tile before have been read
     load_rows(keys, pitch, k, j, tile, n.t, n.key_stride(), d);
     __syncthreads();
-    Real score[rows_per_warp];
+    float score[rows_per_warp];
     dots(queries + warp * rows_per_warp * d, keys, pitch, d, score);
     __syncthreads();
     load_rows(keys, pitch, v, j, tile, n.t, n.key_stride(), d);
     __syncthreads();
     for (int i = 0; i < rows_per_warp; ++i) {
-      const Real x = exists && visible(place[i], key, n.window) ? score[i] * n.scale : -INFINITY;
-      const Real best = Larger()(top[i], warp_reduce(x, Larger()));
+      const float x = exists && visible(place[i], key, n.window) ? score[i] * n.scale : -INFINITY;
+      const float best = Larger()(top[i], warp_reduce(x, Larger()));
       if (best == -INFINITY) { // no key so far: e^(-inf - -inf) is not a number
-        score[i] = Real(0);
+        score[i] = 0.0f;
         continue;
       }
       score[i] = expf(x - best);
-      const Real shrink = expf(top[i] - best);
+      const float shrink = expf(top[i] - best);
       total[i] = total[i] * shrink + warp_reduce(score[i], Add());
       for (int e = 0; e < parts; ++e)
         sum[i][e] *= shrink;
@@ -62,11 +61,11 @@ __global__ void __launch_bounds__(warps *warp_threads)
     weigh(score, keys, pitch, d, sum);
   }
 
-  Real inverse[rows_per_warp];
+  float inverse[rows_per_warp];
   for (int i = 0; i < rows_per_warp; ++i) {
-    inverse[i] = total[i] > Real(0) ? Real(1) / total[i] : Real(0);
+    inverse[i] = total[i] > 0.0f ? 1.0f / total[i] : 0.0f;
     if (lane == 0 && mine + i < n.s)
-      lse[(mine + i) * n.heads() + head] = total[i] > Real(0) ? top[i] + logf(total[i]) : -INFINITY;
+      lse[(mine + i) * n.heads() + head] = total[i] > 0.0f ? top[i] + logf(total[i]) : -INFINITY;
   }
   store_rows(o + head * d, mine, n.s, n.query_stride(), d, sum, inverse);
 }
@@ -76,9 +75,12 @@ __global__ void __launch_bounds__(warps *warp_threads)
 void lf_attention(lf_rank *c, const char *what, const void *q, const void *k, const void *v, const int32_t *pq,
                   const int32_t *pk, void *o, void *lse, int64_t s, int64_t t, int64_t b, int64_t g, int64_t r,
                   int64_t d, double scale, int64_t window) {
-  const AttentionShape n{s, t, b, g, r, d, static_cast<Real>(scale), window};
-  with_parts(what, d, [&](auto parts) {
-    launch_attention(c, what, forward<decltype(parts)::value>, (s + owned - 1) / owned * n.heads(),
-                     owned * d + tile * (d + 1), n, in(q), in(k), in(v), pq, pk, out(o), out(lse));
+  const AttentionShape n{s, t, b, g, r, d, static_cast<float>(scale), window};
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    with_parts(what, d, [&](auto parts) {
+      launch_attention(c, what, forward<decltype(parts)::value, T>, (s + owned - 1) / owned * n.heads(),
+                       owned * d + tile * (d + 1), n, in<T>(q), in<T>(k), in<T>(v), pq, pk, out<T>(o), out<float>(lse));
+    });
   });
 }

@@ -2,7 +2,7 @@
 //
 // Idea: a block of four warps owns 16 rows, four a warp; it meets tiles of 32 rows of the other side, one a lane. A
 // score belongs to one lane; sums over the tile pass from lane to lane by shuffles. Nothing is summed by two blocks, so
-// the order of every sum is fixed.
+// the order of every sum is fixed. Reals are floats in shared memory and registers.
 #pragma once
 
 #include "kernels/cuda/launch.cuh"
@@ -14,7 +14,7 @@ constexpr int most_dim = 256;
 
 struct AttentionShape {
   int64_t s, t, b, g, r, d;
-  Real scale;
+  float scale;
   int64_t window;
   __host__ __device__ int64_t query_stride() const { return b * g * r * d; }
   __host__ __device__ int64_t key_stride() const { return b * g * d; }
@@ -43,21 +43,22 @@ __device__ inline bool visible(int32_t q, int32_t k, int64_t window) {
 }
 
 /// to[i][e] = from[(first + i) * stride + e] for `count` rows of d, zero beyond `end`; rows of `to` are `pitch` apart.
-__device__ inline void load_rows(Real *to, int pitch, const Real *from, int64_t first, int count, int64_t end,
-                                 int64_t stride, int d) {
+template <class T>
+__device__ void load_rows(float *to, int pitch, const T *from, int64_t first, int count, int64_t end, int64_t stride,
+                          int d) {
   for (int i = threadIdx.x; i < count * d; i += warps * warp_threads) {
     const int row = i / d, e = i % d;
-    to[row * pitch + e] = first + row < end ? from[(first + row) * stride + e] : Real(0);
+    to[row * pitch + e] = first + row < end ? to_float(from[(first + row) * stride + e]) : 0.0f;
   }
 }
 
 /// dot[i] = sum over e of mine[i][e] other[lane][e], for the warp's rows.
-__device__ inline void dots(const Real *mine, const Real *other, int pitch, int d, Real (&dot)[rows_per_warp]) {
-  const Real *row = other + threadIdx.x % warp_threads * pitch;
+__device__ inline void dots(const float *mine, const float *other, int pitch, int d, float (&dot)[rows_per_warp]) {
+  const float *row = other + threadIdx.x % warp_threads * pitch;
   for (int i = 0; i < rows_per_warp; ++i)
-    dot[i] = Real(0);
+    dot[i] = 0.0f;
   for (int e = 0; e < d; ++e) {
-    const Real x = row[e];
+    const float x = row[e];
     for (int i = 0; i < rows_per_warp; ++i)
       dot[i] += mine[i * d + e] * x;
   }
@@ -65,16 +66,16 @@ __device__ inline void dots(const Real *mine, const Real *other, int pitch, int 
 
 /// sum[i][k] += sum over lanes j of weight[i] of lane j times other[j][lane + 32 k].
 template <int parts>
-__device__ void weigh(const Real (&weight)[rows_per_warp], const Real *other, int pitch, int d,
-                      Real (&sum)[rows_per_warp][parts]) {
+__device__ void weigh(const float (&weight)[rows_per_warp], const float *other, int pitch, int d,
+                      float (&sum)[rows_per_warp][parts]) {
   const int lane = threadIdx.x % warp_threads;
   for (int j = 0; j < tile; ++j) {
-    Real w[rows_per_warp];
+    float w[rows_per_warp];
     for (int i = 0; i < rows_per_warp; ++i)
       w[i] = __shfl_sync(0xffffffffu, weight[i], j);
     for (int k = 0; k < parts; ++k) {
       const int e = lane + warp_threads * k;
-      const Real x = e < d ? other[j * pitch + e] : Real(0);
+      const float x = e < d ? other[j * pitch + e] : 0.0f;
       for (int i = 0; i < rows_per_warp; ++i)
         sum[i][k] += w[i] * x;
     }
@@ -82,14 +83,14 @@ __device__ void weigh(const Real (&weight)[rows_per_warp], const Real *other, in
 }
 
 /// to[(first + i) * stride + e] = sum[i][..] * factor[i] for the warp's rows below `end`.
-template <int parts>
-__device__ void store_rows(Real *to, int64_t first, int64_t end, int64_t stride, int d,
-                           const Real (&sum)[rows_per_warp][parts], const Real (&factor)[rows_per_warp]) {
+template <class T, int parts>
+__device__ void store_rows(T *to, int64_t first, int64_t end, int64_t stride, int d,
+                           const float (&sum)[rows_per_warp][parts], const float (&factor)[rows_per_warp]) {
   const int lane = threadIdx.x % warp_threads;
   for (int i = 0; i < rows_per_warp; ++i)
     for (int k = 0; k < parts; ++k)
       if (const int e = lane + warp_threads * k; first + i < end && e < d)
-        to[(first + i) * stride + e] = sum[i][k] * factor[i];
+        to[(first + i) * stride + e] = to_real<T>(sum[i][k] * factor[i]);
 }
 
 /// Calls body(integral constant parts) with 32 parts >= d.
@@ -105,13 +106,13 @@ template <class Body> void with_parts(const char *what, int64_t d, Body &&body) 
     body(std::integral_constant<int, 8>());
 }
 
-/// Launches `blocks` blocks with `reals` of shared memory, which may be more than a kernel has by default.
+/// Launches `blocks` blocks with `floats` of shared memory, which may be more than a kernel has by default.
 template <class Kernel, class... Arguments>
-void launch_attention(lf_rank *c, const char *what, Kernel kernel, int64_t blocks, int64_t reals,
+void launch_attention(lf_rank *c, const char *what, Kernel kernel, int64_t blocks, int64_t floats,
                       Arguments... arguments) {
   if (blocks <= 0)
     return;
-  const size_t bytes = static_cast<size_t>(reals) * sizeof(Real);
+  const size_t bytes = static_cast<size_t>(floats) * sizeof(float);
   LF_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   kernel<<<static_cast<unsigned>(blocks), warps * warp_threads, bytes, cuda(c).compute()>>>(arguments...);
   LF_LAUNCHED(what);

@@ -1,30 +1,103 @@
 // cross_entropy.cu - softmax cross entropy in pieces that a vocabulary split over ranks can combine.
 //
 // Idea: as kernels/cpu/cross_entropy.cpp; one block a row. Columns at or above `valid` are padding and never count.
+// Floors: the logits once for the maximum, once for the sum, and once in and once out for the gradient.
 #include "kernels/cuda/launch.cuh"
 
 using namespace lf::rt;
 
+namespace {
+
 /// Columns of this shard that are not padding.
-static int64_t valid_columns(int64_t v, int64_t offset, int64_t valid) {
-  return std::clamp<int64_t>(valid - offset, 0, v);
+int64_t valid_columns(int64_t v, int64_t offset, int64_t valid) { return std::clamp<int64_t>(valid - offset, 0, v); }
+
+/// e^x for x <= 0 as exact as a logit is.
+template <class T> __device__ float power(float x) {
+  if constexpr (std::is_same_v<T, float>)
+    return expf(x);
+  else
+    return __expf(x);
 }
+
+template <int width, class T> __global__ void row_max(const T *l, float *m, int64_t v, int64_t columns) {
+  // Finite, so that a shard of padding alone loses every maximum and exp(m - m) stays defined.
+  float best = -1e30f;
+  for_packs<width>(l + blockIdx.x * v, columns, [&](int64_t j, const float(&x)[width]) {
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      if (j + e < columns)
+        best = Larger()(x[e], best);
+  });
+  best = block_reduce(best, Larger());
+  if (threadIdx.x == 0)
+    m[blockIdx.x] = best;
+}
+
+template <int width, class T>
+__global__ void sum_exp(const T *l, const float *m, float *z, int64_t v, int64_t columns) {
+  const float top = m[blockIdx.x];
+  Sum<T> sum = Sum<T>(0);
+  for_packs<width>(l + blockIdx.x * v, columns, [&](int64_t j, const float(&x)[width]) {
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      if (j + e < columns)
+        sum += Sum<T>(power<T>(x[e] - top));
+  });
+  const double all = block_reduce(static_cast<double>(sum), Add());
+  if (threadIdx.x == 0)
+    z[blockIdx.x] = static_cast<float>(all);
+}
+
+template <int width, class T>
+__global__ void gradient(const T *l, const float *m, const float *z, const int32_t *labels, const float *g, T *dl,
+                         int64_t v, int64_t offset, int64_t columns) {
+  const int64_t row = blockIdx.x;
+  const bool counts = labels[row] >= 0;
+  const int64_t target = int64_t(labels[row]) - offset;
+  const float top = m[row], slope = g[row], factor = slope / z[row];
+  T *to = dl + row * v;
+  for_packs<width>(l + row * v, v, [&](int64_t j, const float(&x)[width]) {
+    float value[width];
+#pragma unroll
+    for (int e = 0; e < width; ++e) {
+      value[e] = counts && j + e < columns ? power<T>(x[e] - top) * factor : 0.0f;
+      if (counts && j + e < columns && j + e == target)
+        value[e] -= slope;
+    }
+    store(to + j, value);
+  });
+}
+
+template <class T> bool packs(int64_t v, const T *l, const T *dl = nullptr) { return v % wide == 0 && aligned(l, dl); }
+
+int threads(int64_t v, int width) { return row_threads(v, width, 512); }
+
+template <class T>
+void pick(lf_rank *c, const char *what, const T *l, const int32_t *labels, float *t, int64_t rows, int64_t v,
+          int64_t offset) {
+  for_each(c, what, rows, [=] __device__(int64_t i) {
+    const int64_t column = labels[i] - offset;
+    t[i] = labels[i] >= 0 && column >= 0 && column < v ? to_float(l[i * v + column]) : 0.0f;
+  });
+}
+
+} // namespace
 
 void lf_row_max(lf_rank *c, const char *what, const void *l, void *m, int64_t rows, int64_t v, int64_t offset,
                 int64_t valid) {
   if (rows <= 0)
     return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const Real *logits = in(l);
-  Real *to = out(m);
-  for_rows(c, what, rows, [=] __device__(int64_t row) {
-    // Finite, so that a shard of padding alone loses every maximum and exp(m - m) stays defined.
-    Real best = Real(-1e30);
-    for (int64_t j = threadIdx.x; j < columns; j += block_threads)
-      best = Larger()(logits[row * v + j], best);
-    best = block_reduce(best, Larger());
-    if (threadIdx.x == 0)
-      to[row] = best;
+  const unsigned blocks = static_cast<unsigned>(rows);
+  cudaStream_t stream = cuda(c).compute();
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    const T *logits = in<T>(l);
+    if (packs(v, logits))
+      row_max<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, out<float>(m), v, columns);
+    else
+      row_max<1><<<blocks, threads(v, 1), 0, stream>>>(logits, out<float>(m), v, columns);
+    LF_LAUNCHED(what);
   });
 }
 
@@ -33,47 +106,52 @@ void lf_sum_exp(lf_rank *c, const char *what, const void *l, const void *m, void
   if (rows <= 0)
     return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const Real *logits = in(l), *top = in(m);
-  Real *to = out(z);
-  for_rows(c, what, rows, [=] __device__(int64_t row) {
-    const double sum = block_sum(columns, [=](int64_t j) { return expf(logits[row * v + j] - top[row]); });
-    if (threadIdx.x == 0)
-      to[row] = static_cast<Real>(sum);
+  const unsigned blocks = static_cast<unsigned>(rows);
+  cudaStream_t stream = cuda(c).compute();
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    const T *logits = in<T>(l);
+    if (packs(v, logits))
+      sum_exp<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, in<float>(m), out<float>(z), v, columns);
+    else
+      sum_exp<1><<<blocks, threads(v, 1), 0, stream>>>(logits, in<float>(m), out<float>(z), v, columns);
+    LF_LAUNCHED(what);
   });
 }
 
 void lf_pick(lf_rank *c, const char *what, const void *l, const int32_t *labels, void *t, int64_t rows, int64_t v,
              int64_t offset) {
-  const Real *logits = in(l);
-  Real *to = out(t);
-  for_each(c, what, rows, [=] __device__(int64_t i) {
-    const int64_t column = labels[i] - offset;
-    to[i] = labels[i] >= 0 && column >= 0 && column < v ? logits[i * v + column] : Real(0);
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    pick(c, what, in<T>(l), labels, out<float>(t), rows, v, offset);
   });
 }
 
 void lf_nll(lf_rank *c, const char *what, const void *z, const void *m, const void *t, const int32_t *labels, void *nll,
             int64_t rows) {
-  const Real *sums = in(z), *top = in(m), *target = in(t);
-  Real *to = out(nll);
+  const float *sums = in<float>(z), *top = in<float>(m), *target = in<float>(t);
+  float *to = out<float>(nll);
   for_each(c, what, rows,
-           [=] __device__(int64_t i) { to[i] = labels[i] < 0 ? Real(0) : logf(sums[i]) + top[i] - target[i]; });
+           [=] __device__(int64_t i) { to[i] = labels[i] < 0 ? 0.0f : logf(sums[i]) + top[i] - target[i]; });
 }
 
 void lf_cross_entropy_grad(lf_rank *c, const char *what, const void *l, const void *m, const void *z,
                            const int32_t *labels, const void *g, void *dl, int64_t rows, int64_t v, int64_t offset,
                            int64_t valid) {
+  if (rows <= 0)
+    return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const Real *logits = in(l), *top = in(m), *sums = in(z), *slope = in(g);
-  Real *to = out(dl);
-  for_each(c, what, rows * v, [=] __device__(int64_t i) {
-    const int64_t row = i / v, j = i % v;
-    Real value = Real(0);
-    if (labels[row] >= 0 && j < columns) {
-      value = expf(logits[i] - top[row]) * (slope[row] / sums[row]);
-      if (j == labels[row] - offset)
-        value -= slope[row];
-    }
-    to[i] = value;
+  const unsigned blocks = static_cast<unsigned>(rows);
+  cudaStream_t stream = cuda(c).compute();
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    const T *logits = in<T>(l);
+    T *to = out<T>(dl);
+    const float *top = in<float>(m), *sums = in<float>(z), *slope = in<float>(g);
+    if (packs<T>(v, logits, to))
+      gradient<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, top, sums, labels, slope, to, v, offset, columns);
+    else
+      gradient<1><<<blocks, threads(v, 1), 0, stream>>>(logits, top, sums, labels, slope, to, v, offset, columns);
+    LF_LAUNCHED(what);
   });
 }

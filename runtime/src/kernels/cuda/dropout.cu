@@ -25,20 +25,14 @@ int64_t whole_micro_batch(const lf_program &p) {
   return samples;
 }
 
-} // namespace
-
-void lf_dropout(lf_rank *c, const char *what, const void *x, const int32_t *pos, void *y, int64_t s, int64_t b,
-                int64_t h, double p, int32_t site, int64_t b_offset, int64_t h_offset) {
-  if (!(p >= 0.0 && p < 1.0))
-    throw Failure{2, std::string("\"") + what + "\": expected a dropout probability in [0, 1), got " +
-                         std::to_string(p) + "; mend --hidden-dropout"};
+template <class T>
+void drop(lf_rank *c, const char *what, const T *x, const int32_t *pos, T *y, int64_t s, int64_t b, int64_t h, double p,
+          int32_t site, int64_t b_offset, int64_t h_offset) {
   const PhiloxKey key = key_of_use(c, site);
   const uint32_t threshold = static_cast<uint32_t>(p * 4294967296.0);
-  const Real scale = static_cast<Real>(1.0 / (1.0 - p));
+  const float scale = static_cast<float>(1.0 / (1.0 - p));
   const int64_t first = std::max(0, c->at.micro_batch) * whole_micro_batch(*c->program) + b_offset;
   const int64_t begin = h_offset / 4, quads = (h_offset + h + 3) / 4 - begin;
-  const Real *from = in(x);
-  Real *to = out(y);
   for_each(c, what, s * b * quads, [=] __device__(int64_t i) {
     const int64_t row = i / quads, quad = begin + i % quads;
     const uint64_t sample = static_cast<uint64_t>(first + row % b);
@@ -48,7 +42,20 @@ void lf_dropout(lf_rank *c, const char *what, const void *x, const int32_t *pos,
     for (int64_t k = 0; k < 4; ++k) {
       const int64_t channel = quad * 4 + k - h_offset;
       if (channel >= 0 && channel < h)
-        to[row * h + channel] = words[k] < threshold ? Real(0) : from[row * h + channel] * scale;
+        y[row * h + channel] = to_real<T>(words[k] < threshold ? 0.0f : to_float(x[row * h + channel]) * scale);
     }
+  });
+}
+
+} // namespace
+
+void lf_dropout(lf_rank *c, const char *what, const void *x, const int32_t *pos, void *y, int64_t s, int64_t b,
+                int64_t h, double p, int32_t site, int64_t b_offset, int64_t h_offset) {
+  if (!(p >= 0.0 && p < 1.0))
+    throw Failure{2, std::string("\"") + what + "\": expected a dropout probability in [0, 1), got " +
+                         std::to_string(p) + "; mend --hidden-dropout"};
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    drop(c, what, in<T>(x), pos, out<T>(y), s, b, h, p, site, b_offset, h_offset);
   });
 }

@@ -1,47 +1,54 @@
-// embedding.cu - token and position tables, and their gradients.
+// embedding.cu - token and position tables.
 //
-// Idea: the block of the first token with an id adds all tokens with that id, in order; so no two blocks write one row,
-// and its bits are those of a loop over the tokens.
+// Floors: rows of the table in, rows out; positions also x.
 #include "kernels/cuda/launch.cuh"
 
 using namespace lf::rt;
 
 namespace {
 
-/// table[keys[i] - offset] += the `each` rows of dy that belong to key i, for every i.
-__global__ void scatter(const int32_t *keys, const Real *dy, Real *table, int64_t count, int64_t each, int64_t rows,
-                        int64_t h, int64_t offset) {
-  __shared__ bool same[block_threads];
-  const int64_t first = blockIdx.x;
-  const int32_t key = keys[first];
-  const int64_t row = key - offset;
-  if (row < 0 || row >= rows)
-    return;
-  for (int64_t base = 0; base < first; base += block_threads) {
-    const int64_t i = base + threadIdx.x;
-    if (__syncthreads_or(i < first && keys[i] == key))
-      return; // an earlier block has this row
-  }
-  for (int64_t base = first; base < count; base += block_threads) {
-    const int64_t i = base + threadIdx.x;
-    const bool mine = i < count && keys[i] == key;
-    same[threadIdx.x] = mine;
-    if (__syncthreads_or(mine))
-      for (int t = 0; t < block_threads; ++t)
-        for (int64_t k = 0; same[t] && k < each; ++k)
-          for (int64_t e = threadIdx.x; e < h; e += block_threads)
-            table[row * h + e] += dy[((base + t) * each + k) * h + e];
-    __syncthreads();
-  }
+template <class Unit>
+__global__ void look_up(const int32_t *ids, const Unit *table, Unit *y, int64_t rows, int64_t units, int64_t offset) {
+  const int64_t row = int64_t(ids[blockIdx.x]) - offset;
+  const bool here = row >= 0 && row < rows;
+  for (int64_t e = threadIdx.x; e < units; e += blockDim.x)
+    y[blockIdx.x * units + e] = here ? table[row * units + e] : Unit{};
 }
 
-void scatter_rows(lf_rank *c, const char *what, const int32_t *keys, const Real *dy, Real *table, int64_t count,
-                  int64_t each, int64_t rows, int64_t h, int64_t offset) {
-  lf_zero(c, what, table, rows * h);
-  if (count <= 0)
+template <class Unit>
+void look_up_by(lf_rank *c, const char *what, const int32_t *ids, const void *table, void *y, int64_t tokens,
+                int64_t rows, int64_t bytes, int64_t offset) {
+  const int64_t units = bytes / static_cast<int64_t>(sizeof(Unit));
+  look_up<<<static_cast<unsigned>(tokens), row_threads(units, 1), 0, cuda(c).compute()>>>(
+      ids, in<Unit>(table), out<Unit>(y), rows, units, offset);
+  LF_LAUNCHED(what);
+}
+
+template <int width, class T>
+__global__ void add_rows(const T *x, const int32_t *pos, const T *table, T *y, int64_t b, int64_t h) {
+  const T *row = table + int64_t(pos[blockIdx.x / b]) * h;
+  T *to = y + blockIdx.x * h;
+  for_packs<width>(x + blockIdx.x * h, h, [&](int64_t j, float(&value)[width]) {
+    float more[width];
+    load(row + j, more);
+#pragma unroll
+    for (int e = 0; e < width; ++e)
+      value[e] += more[e];
+    store(to + j, value);
+  });
+}
+
+template <class T>
+void position_embedding(lf_rank *c, const char *what, const T *x, const int32_t *pos, const T *table, T *y, int64_t s,
+                        int64_t b, int64_t h) {
+  if (s * b <= 0)
     return;
-  scatter<<<static_cast<unsigned>(count), block_threads, 0, cuda(c).compute()>>>(keys, dy, table, count, each, rows, h,
-                                                                                 offset);
+  const unsigned blocks = static_cast<unsigned>(s * b);
+  cudaStream_t stream = cuda(c).compute();
+  if (h % wide == 0 && aligned(x, table, y))
+    add_rows<wide><<<blocks, row_threads(h, wide), 0, stream>>>(x, pos, table, y, b, h);
+  else
+    add_rows<1><<<blocks, row_threads(h, 1), 0, stream>>>(x, pos, table, y, b, h);
   LF_LAUNCHED(what);
 }
 
@@ -49,35 +56,22 @@ void scatter_rows(lf_rank *c, const char *what, const int32_t *keys, const Real 
 
 void lf_embedding(lf_rank *c, const char *what, const int32_t *ids, const void *table, void *y, int64_t tokens,
                   int64_t rows, int64_t h, int64_t offset) {
-  const Real *from = in(table);
-  Real *to = out(y);
-  for_each(c, what, tokens * h, [=] __device__(int64_t i) {
-    const int64_t row = ids[i / h] - offset;
-    to[i] = row >= 0 && row < rows ? from[row * h + i % h] : Real(0);
+  if (tokens <= 0)
+    return;
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    const int64_t bytes = h * static_cast<int64_t>(sizeof(T));
+    if (bytes % 16 == 0 && aligned(in<T>(table), in<T>(y)))
+      look_up_by<uint4>(c, what, ids, table, y, tokens, rows, bytes, offset);
+    else
+      look_up_by<uint16_t>(c, what, ids, table, y, tokens, rows, bytes, offset);
   });
-}
-
-void lf_embedding_grad(lf_rank *c, const char *what, const int32_t *ids, const void *dy, void *dtable, int64_t tokens,
-                       int64_t rows, int64_t h, int64_t offset) {
-  scatter_rows(c, what, ids, in(dy), out(dtable), tokens, 1, rows, h, offset);
 }
 
 void lf_position_embedding(lf_rank *c, const char *what, const void *x, const int32_t *pos, const void *table, void *y,
                            int64_t s, int64_t b, int64_t h) {
-  const Real *from = in(x), *rows = in(table);
-  Real *to = out(y);
-  for_each(c, what, s * b * h, [=] __device__(int64_t i) { to[i] = from[i] + rows[pos[i / (b * h)] * h + i % h]; });
-}
-
-void lf_position_embedding_grad(lf_rank *c, const char *what, const int32_t *pos, const void *dy, void *dtable,
-                                int64_t s, int64_t b, int64_t h, int64_t rows) {
-  StepSums *sums = cuda(c).sums();
-  for_each(c, what, s, [=] __device__(int64_t i) {
-    if (pos[i] < 0 || pos[i] >= rows) { // several may write: any of them is a good example
-      sums->value = pos[i];
-      sums->bound = static_cast<int32_t>(rows);
-      sums->fault = 1;
-    }
+  with_real(c, what, [&](auto real) {
+    using T = decltype(real);
+    position_embedding(c, what, in<T>(x), pos, in<T>(table), out<T>(y), s, b, h);
   });
-  scatter_rows(c, what, pos, in(dy), out(dtable), s, b, rows, h, 0);
 }
