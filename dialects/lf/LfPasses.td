@@ -97,7 +97,8 @@ def LfSplitBackward : Lf_Pass<"lf-split-backward"> {
     accumulations of gradients that its ops yield beside a cotangent. The other accumulations, and what only they need, become
     @kind.wgrad. Values that the backward makes (or is given) and the other reads are returned by the backward after its
     cotangents (`lf.crossing` of them) and taken by @kind.wgrad as its last arguments; `lf.saved` is the number of a value that
-    the forward saved. The bundle holds both until the weight pass.
+    the forward saved. The bundle holds both until the weight pass, and is no larger than without the split: an accumulation
+    that needs a value to cross for which no dead saved value makes room stays, too. With an `lf.chain`, only its layers are split.
 
     ```mlir
     func.func @block.bwd(%dy, %x) -> t {                  func.func @block.bwd(%dy, %x) -> (t, t) attributes {lf.crossing = 1}

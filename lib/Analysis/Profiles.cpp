@@ -103,11 +103,6 @@ int64_t mlir::lf::localElements(DeclareOp declaration, MeshOp mesh) {
     profile.backwardFlops = cost.flops;
     profile.backwardBytes = cost.bytes;
     profile.backward = trafficOf(backward, mesh);
-    int64_t crossing = 0;
-    if (auto attribute = backward->getAttrOfType<IntegerAttr>("lf.crossing"))
-      crossing = attribute.getInt();
-    for (Type type : backward.getResultTypes().take_back(crossing))
-      profile.savedBytes += bytesOf(type);
   }
   if (auto weight = module.lookupSymbol<func::FuncOp>((owner + ".wgrad").str())) {
     Cost cost = costOf(weight);

@@ -76,16 +76,19 @@ void BodyLowering::run() {
     else if (auto number = from.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "lf.saved"))
       late.emplace_back(argument, &kind.saved[number.getInt()]);
     else
-      late.emplace_back(argument, &kind.crossing[crossed++]);
+      late.emplace_back(argument, &kind.crossing[crossed++].place);
   }
   // After the integers, of which saved parts are cut again.
   for (auto [argument, value] : late)
     if (!argument.use_empty())
       buffers[argument] = savedBuffer(*value, argument.getType());
   findDestinations();
-  keepCotangent();
-  for (Operation &op : from.front().without_terminator())
+  int64_t number = -1;
+  copyCrossing(number);
+  for (Operation &op : from.front().without_terminator()) {
     lower(&op);
+    copyCrossing(++number);
+  }
   finish();
   dropUnusedIntegers();
 }
@@ -182,9 +185,17 @@ void BodyLowering::findDestinations() {
   int64_t crossing = pass == backwardPass ? kind.crossing.size() : 0;
   int64_t outputs =
       forward ? from->getAttrOfType<IntegerAttr>("lf.outputs").getInt() : end->getNumOperands() - crossing;
-  for (auto [v, saved] : llvm::zip(end->getOperands().drop_front(outputs), forward ? kind.saved : kind.crossing))
+  auto lies = [&](Value v, const SavedValue &saved) {
     if (Value r = root(v); saved.from == SavedValue::inBundle && !isa<BlockArgument>(r))
       inBundle[r] = saved.offset;
+  };
+  if (forward)
+    for (auto [v, saved] : llvm::zip(end->getOperands().drop_front(outputs), kind.saved))
+      lies(v, saved);
+  else
+    for (auto [v, value] : llvm::zip(end->getOperands().drop_front(outputs), kind.crossing))
+      if (!value.copyAfter)
+        lies(v, value.place);
   if (body.func.getArgument("output") && end->getNumOperands() > 0) {
     Value r = root(end->getOperand(0));
     if (!isa<BlockArgument>(r) && !inBundle.count(r) && !isa<lf::ParamOp>(r.getDefiningOp()))
@@ -192,20 +203,21 @@ void BodyLowering::findDestinations() {
   }
 }
 
-/// A cotangent that the weight pass reads too is gone by then from where it lies.
-void BodyLowering::keepCotangent() {
-  if (pass != backwardPass || kind.crossing.empty())
+/// What crosses but could not be made in its place: that was still read, or the value is the caller's.
+void BodyLowering::copyCrossing(int64_t done) {
+  if (pass != backwardPass)
     return;
-  Operation *end = from.front().getTerminator();
-  int64_t cotangents = from->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
-  for (auto [v, place] : llvm::zip(end->getOperands().take_back(kind.crossing.size()), kind.crossing)) {
-    auto argument = dyn_cast<BlockArgument>(root(v));
-    if (!argument || argument.getArgNumber() >= cotangents)
+  llvm::SmallPtrSet<Value, 4> copied;
+  OperandRange values = from.front().getTerminator()->getOperands().take_back(kind.crossing.size());
+  for (auto [v, value] : llvm::zip(values, kind.crossing)) {
+    Value r = root(v);
+    if (value.copyAfter != done || !copied.insert(r).second)
       continue;
-    kind.names[place.offset] = "dy";
-    Value kept = slot("bundle", unique("dy"), bufferFor(argument.getType()), place.offset);
-    LaunchOp::create(b, from.getLoc(), "copy", "dy", ValueRange(get(argument)), ValueRange(kept),
-                     b.getArrayAttr({i(tensorOf(argument).getNumElements())}));
+    std::string name = isa<BlockArgument>(r) ? "dy" : label(r.getDefiningOp());
+    kind.names[value.place.offset] = name;
+    Value kept = slot("bundle", unique(name), bufferFor(r.getType()), value.place.offset);
+    LaunchOp::create(b, from.getLoc(), "copy", name, ValueRange(get(v)), ValueRange(kept),
+                     b.getArrayAttr({i(tensorOf(r).getNumElements())}));
   }
 }
 

@@ -18,7 +18,7 @@ public:
 private:
   // Bodies.cpp: values
   void findDestinations();
-  void keepCotangent();
+  void copyCrossing(int64_t done); ///< after op number `done` of the backward
   void finish();
   void dropUnusedIntegers();
   bool usedOnce(Value v) const; ///< through the aliases below it

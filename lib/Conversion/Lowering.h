@@ -57,6 +57,12 @@ struct SavedValue {
   std::vector<lf::SliceOp> slices; ///< integer: how the part was cut, first cut first
 };
 
+/// Where a value lies that the backward hands to the weight pass.
+struct Crossing {
+  SavedValue place;
+  std::optional<int64_t> copyAfter; ///< copied there after this op of the backward (-1: before all); else made there
+};
+
 /// One pass of one layer kind.
 struct Body {
   FuncOp func;
@@ -74,7 +80,7 @@ struct Kind {
   func::FuncOp weight;            ///< of lf; null unless lf-split-backward made it
   Body fwd, bwd, wgt;
   std::vector<SavedValue> saved;    ///< one for each saved result
-  std::vector<SavedValue> crossing; ///< one for each value that the backward hands to the weight pass
+  std::vector<Crossing> crossing;   ///< one for each value that the backward hands to the weight pass
   /// The functions that there are.
   SmallVector<func::FuncOp, 3> functions() const {
     SmallVector<func::FuncOp, 3> list = {forward, backward};
@@ -97,6 +103,8 @@ struct Run {
   int64_t bundle = 0; ///< byte of the stage's bundle where the first one's begins
 };
 
+/// What an lf.stage runs. Where layers have a weight pass, the last stage is two: its layers, and the tail with the
+/// head, which follows on the same rank.
 struct Stage {
   lf::StageOp op;
   int64_t index, pp;
@@ -105,7 +113,9 @@ struct Stage {
   std::vector<std::pair<std::string, int64_t>> tokens{};
   int64_t input = 0;  ///< where the stage's input lies in it
   int64_t bundle = 0; ///< bytes
-  std::string name() const { return lf::StageOp(op).getSymName().str(); }
+  bool first = false, last = false; ///< begins with the embedding; ends with the head
+  bool isTail = false;              ///< the second half of the last lf.stage
+  std::string name() const { return lf::StageOp(op).getSymName().str() + (isTail ? ".tail" : ""); }
   /// Cotangents that a backward writes: one for each layer, and the head's.
   int64_t steps() const {
     int64_t n = 0;
@@ -113,8 +123,9 @@ struct Stage {
       n += run.kind->isEmbed ? 0 : run.count;
     return n;
   }
-  bool first() const { return lf::StageOp(op).getEmbed(); }
-  bool last() const { return lf::StageOp(op).getHead(); }
+  bool hasWeightPass() const {
+    return llvm::any_of(runs, [](const Run &run) { return bool(run.kind->weight); });
+  }
 };
 
 /// A parameter run of one pipeline rank, as lf_place.

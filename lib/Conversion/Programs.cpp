@@ -6,6 +6,7 @@
 #include "Programs.h"
 #include "llvm/ADT/StringSet.h"
 #include <array>
+#include <set>
 
 namespace mlir::lfrt {
 
@@ -41,7 +42,10 @@ private:
   int64_t touch(std::vector<::lf::Lifetime> &, const std::array<int64_t, 3> &key, int64_t bytes);
   int64_t stageOf(StringRef symbol) const;
   void line(Operation &op);
-  void runLine(lf::RunOp op);
+  void load(int64_t stage, int64_t microBatch);
+  /// `runsNext`: the forward of the stage behind it follows, when that is on this rank.
+  void run(int64_t stage, StringRef pass, int64_t microBatch, bool runsNext = false);
+  void handOver(int64_t stage, int64_t microBatch);
   void write(int64_t below);
 
   Lowering &l;
@@ -49,6 +53,7 @@ private:
   lf::ProgramOp program;
   llvm::StringSet<> &made; ///< actions that exist
   std::vector<Line> lines;
+  std::set<std::pair<int64_t, int64_t>> waiting; ///< stages and micro-batches whose input lies in a message
   std::vector<::lf::Lifetime> bundles, messages;
   std::map<std::array<int64_t, 3>, int64_t> known;
 };
@@ -68,55 +73,98 @@ int64_t ProgramPlan::touch(std::vector<::lf::Lifetime> &list, const std::array<i
 
 int64_t ProgramPlan::stageOf(StringRef symbol) const {
   for (const Stage &stage : l.stages)
-    if (lf::StageOp op = stage.op; op.getSymName() == symbol)
+    if (lf::StageOp op = stage.op; op.getSymName() == symbol && !stage.isTail)
       return stage.index;
   llvm_unreachable("lf-verify-lowerable checks that stages exist");
 }
 
-void ProgramPlan::runLine(lf::RunOp op) {
-  int64_t s = stageOf(op.getStage()), mb = op.getMicroBatch();
-  const Stage &stage = l.stages[s];
-  Line line;
-  bool weight = op.getPass() == "weight";
-  if (weight && stage.runs.empty())
+/// Copies what the stage before left on this rank into the bundle of a stage that is about to run.
+void ProgramPlan::handOver(int64_t s, int64_t mb) {
+  if (!waiting.erase({s, mb}))
     return;
-  line.backward = op.getPass() == "backward";
-  line.callee = (op.getStage() + "." + op.getPass()).str();
+  Line line;
+  line.callee = l.stages[s].name() + ".take_input";
   line.microBatch = mb;
   line.bundle = bundle(s, mb);
-  if (!line.backward && !weight && !stage.last()) {
+  line.input = {-1, message(outputOf, s - 1, mb), 0};
+  line.output = {line.bundle, -1, l.stages[s].input};
+  if (made.insert(line.callee).second)
+    buildTake(l, b, line.callee);
+  lines.push_back(line);
+}
+
+void ProgramPlan::run(int64_t s, StringRef pass, int64_t mb, bool runsNext) {
+  const Stage &stage = l.stages[s];
+  if (pass == "forward")
+    handOver(s, mb);
+  Line line;
+  bool weight = pass == "weight";
+  if (weight && !stage.hasWeightPass())
+    return;
+  line.backward = pass == "backward";
+  line.callee = stage.name() + "." + pass.str();
+  line.microBatch = mb;
+  line.bundle = bundle(s, mb);
+  if (!line.backward && !weight && !stage.last) {
     const Stage &next = l.stages[s + 1];
-    // A stage of this rank gets its input without a message.
-    if (next.pp == stage.pp)
+    // A stage of this rank that runs next gets its input where it wants it. One that runs later needs no bundle yet.
+    if (next.pp == stage.pp && runsNext)
       line.output = {bundle(s + 1, mb), -1, next.input};
     else
       line.output = {-1, message(outputOf, s, mb), 0};
+    if (next.pp == stage.pp && !runsNext)
+      waiting.insert({s + 1, mb});
   }
-  if (line.backward && !stage.last())
+  if (line.backward && !stage.last)
     line.input = {-1, message(cotangentOf, s, mb), 0};
   // An even number of steps between two buffers ends where it began: the result takes the place of the input.
-  bool ownRank = !stage.first() && l.stages[s - 1].pp == stage.pp;
+  bool ownRank = !stage.first && l.stages[s - 1].pp == stage.pp;
   std::array<int64_t, 3> result = {ownRank ? cotangentOf : inputCotangentOf, ownRank ? s - 1 : s, mb};
-  if (line.input.known() && !stage.first() && stage.steps() > 0 && stage.steps() % 2 == 0)
+  if (line.input.known() && !stage.first && stage.steps() > 0 && stage.steps() % 2 == 0)
     known[result] = line.input.message;
-  if (line.backward && !stage.first())
+  if (line.backward && !stage.first)
     line.output = {-1, message(result[0], result[1], mb), 0};
+  lines.push_back(line);
+}
+
+void ProgramPlan::load(int64_t s, int64_t microBatch) {
+  const Stage &stage = l.stages[s];
+  if (stage.tokens.empty())
+    return; // Positions are loaded once a step.
+  Line line;
+  line.callee = stage.name() + ".load";
+  line.microBatch = microBatch;
+  line.bundle = bundle(s, microBatch);
+  if (made.insert(line.callee).second)
+    buildLoad(l, b, stage);
   lines.push_back(line);
 }
 
 void ProgramPlan::line(Operation &op) {
   Line line;
-  if (auto load = dyn_cast<lf::LoadBatchOp>(op)) {
-    int64_t s = stageOf(load.getStage());
-    const Stage &stage = l.stages[s];
-    if (stage.tokens.empty())
-      return; // Positions are loaded once a step.
-    line.callee = (load.getStage() + ".load").str();
-    line.microBatch = load.getMicroBatch();
-    line.bundle = bundle(s, line.microBatch);
-    if (made.insert(line.callee).second)
-      buildLoad(l, b, stage);
-  } else if (auto send = dyn_cast<lf::SendOp>(op)) {
+  auto tailOf = [&](int64_t s) { return s + 1 < int64_t(l.stages.size()) && l.stages[s + 1].isTail ? s + 1 : -1; };
+  if (auto batch = dyn_cast<lf::LoadBatchOp>(op)) {
+    int64_t s = stageOf(batch.getStage()), tail = tailOf(s);
+    load(s, batch.getMicroBatch());
+    if (tail >= 0)
+      load(tail, batch.getMicroBatch());
+    return;
+  }
+  if (auto pass = dyn_cast<lf::RunOp>(op)) {
+    int64_t s = stageOf(pass.getStage()), tail = tailOf(s), mb = pass.getMicroBatch();
+    auto next = llvm::find_if(llvm::make_range(std::next(op.getIterator()), op.getBlock()->end()),
+                              [](Operation &other) { return isa<lf::RunOp>(other); });
+    auto follows = [&](lf::RunOp run) {
+      return run.getPass() == "forward" && int64_t(run.getMicroBatch()) == mb && stageOf(run.getStage()) == s + 1;
+    };
+    if (tail >= 0 && pass.getPass() == "backward")
+      run(tail, pass.getPass(), mb);
+    run(s, pass.getPass(), mb, tail >= 0 || (next != op.getBlock()->end() && follows(cast<lf::RunOp>(*next))));
+    if (tail >= 0 && pass.getPass() == "forward")
+      run(tail, pass.getPass(), mb);
+    return;
+  }
+  if (auto send = dyn_cast<lf::SendOp>(op)) {
     int64_t s = stageOf(send.getFrom()), to = stageOf(send.getTo());
     bool forward = send.getPass() == "forward";
     line.callee = (send.getFrom() + ".send_" + send.getPass()).str();
@@ -143,11 +191,9 @@ void ProgramPlan::line(Operation &op) {
     line.callee = "sync_grads.pp" + std::to_string(program.getPp());
     if (int64_t elements = exchangeElements(l, program.getPp()))
       line.bundle = touch(bundles, {bundleOf, -1, -1}, elements * l.mainBytes());
-  } else if (isa<lf::OptimizerStepOp>(op)) {
+  } else {
     buildOptimizerStep(l, b, program.getPp());
     line.callee = "optimizer_step.pp" + std::to_string(program.getPp());
-  } else {
-    return runLine(cast<lf::RunOp>(op));
   }
   lines.push_back(line);
 }
@@ -167,7 +213,7 @@ std::pair<int64_t, int64_t> ProgramPlan::run() {
     if (stage.pp == pp) {
       buildForward(l, b, stage, base);
       buildBackward(l, b, stage, base);
-      if (!stage.runs.empty() && stage.runs.front().kind->weight)
+      if (stage.hasWeightPass())
         buildWeight(l, b, stage, base);
     }
   write(positions);

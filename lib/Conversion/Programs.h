@@ -26,6 +26,8 @@ struct ActionBuilder {
 void buildForward(Lowering &, OpBuilder &, const Stage &, int64_t work);
 void buildBackward(Lowering &, OpBuilder &, const Stage &, int64_t base);
 void buildWeight(Lowering &, OpBuilder &, const Stage &, int64_t base);
+/// A copy of the boundary value from `input` to `output`.
+void buildTake(Lowering &, OpBuilder &, const std::string &name);
 void buildLoad(Lowering &, OpBuilder &, const Stage &);
 void buildSend(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);
 void buildReceive(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);

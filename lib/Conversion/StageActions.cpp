@@ -69,7 +69,7 @@ static std::string describe(const Stage &stage, StringRef pass) {
 }
 
 void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
-  ActionBuilder a(l, b, stage.name() + ".forward", describe(stage, "forward"), false, !stage.last());
+  ActionBuilder a(l, b, stage.name() + ".forward", describe(stage, "forward"), false, !stage.last);
   Value output = a.func.getArgument("output");
   if (stage.runs.empty()) {
     Value input = a.slot("input", "bundle", a.boundary(), 0);
@@ -81,7 +81,7 @@ void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
 }
 
 void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
-  ActionBuilder a(l, b, stage.name() + ".backward", describe(stage, "backward"), !stage.last(), !stage.first());
+  ActionBuilder a(l, b, stage.name() + ".backward", describe(stage, "backward"), !stage.last, !stage.first);
   Value cotangent = a.func.getArgument("input"), output = a.func.getArgument("output");
   int64_t size = ::lf::aligned(l.hidden * l.realBytes());
   if (stage.runs.empty())
@@ -123,7 +123,14 @@ void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) 
 void buildWeight(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
   ActionBuilder a(l, b, stage.name() + ".weight", describe(stage, "gradients of weights"), false, false);
   for (const Run &run : llvm::reverse(stage.runs))
-    call(a, stage, run, run.kind->wgt, base, {}, {}, {});
+    if (run.kind->weight)
+      call(a, stage, run, run.kind->wgt, base, {}, {}, {});
+}
+
+void buildTake(Lowering &l, OpBuilder &b, const std::string &name) {
+  ActionBuilder a(l, b, name, "input from a stage of this rank", true, true);
+  LaunchOp::create(b, a.loc, "copy", "input", ValueRange(a.func.getArgument("input")),
+                   ValueRange(a.func.getArgument("output")), b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
 }
 
 void buildLoad(Lowering &l, OpBuilder &b, const Stage &stage) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Lowering.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::lfrt {
 
@@ -37,12 +38,21 @@ void collectStages(Lowering &l) {
     addKind(l, *chain.getMtp()).isMtp = true;
   for (lf::StageOp op : l.module.getOps<lf::StageOp>()) {
     Stage stage{op, int64_t(l.stages.size()), int64_t(op.getPp()), {}};
+    stage.first = op.getEmbed();
+    stage.last = op.getHead();
     if (op.getEmbed())
       stage.runs.push_back({&embed, -1, 1});
     int64_t layer = op.getFirst();
     for (auto [symbol, count] : llvm::zip(op.getLayers(), op.getCounts())) {
       stage.runs.push_back({&addKind(l, cast<FlatSymbolRefAttr>(symbol).getValue()), layer, count});
       layer += count;
+    }
+    // What has no weight pass is done before the layers' weight passes are, and ends its life by itself.
+    if (op.getHead() && layer > int64_t(op.getFirst()) && stage.runs.back().kind->weight) {
+      stage.last = false;
+      l.stages.push_back(stage);
+      stage = {op, int64_t(l.stages.size()), int64_t(op.getPp()), {}};
+      stage.last = stage.isTail = true;
     }
     if (ArrayAttr tail = op.getTailAttr())
       for (Attribute symbol : tail)
@@ -65,16 +75,28 @@ void collectStages(Lowering &l) {
     }
 }
 
-/// Gives what crosses to the weight pass its place, and all that is saved a new one: what the weight pass does not read
-/// is dead when the backward has read it last.
+namespace {
+/// A saved value that nothing reads once the backward is past op number `last`.
+struct Dead {
+  int64_t offset, bytes, last;
+  Value root;
+};
+} // namespace
+
+/// Whether `op` may write its result `number` over its operand of the same number: element by element.
+static bool writesOver(Operation *op, int64_t number) {
+  return isa<lf::GluGradOp>(op) || (isa<lf::ActivationGradOp>(op) && number == 0);
+}
+
+/// Gives what crosses to the weight pass its place: that of a saved value of its size which is dead by then. Where the
+/// place is still read when the value is made, the value is copied there afterwards.
 static void layOutCrossing(Lowering &l, Kind &kind) {
-  int64_t base = kind.isEmbed ? 0 : ::lf::aligned(l.hidden * l.realBytes());
   llvm::DenseMap<Value, Value> aliases = aliasesOf(l.groups, kind.backward);
   llvm::DenseMap<Value, std::pair<int64_t, int64_t>> spans; // of roots: first and last op of the backward
   int64_t now = 0;
   for (Operation &op : kind.backward.front()) {
     for (Value v : op.getOperands())
-      spans[rootOf(aliases, v)].second = now;
+      spans.try_emplace(rootOf(aliases, v), -1, -1).first->second.second = now;
     for (Value v : op.getResults())
       if (!aliases.count(v))
         spans[v] = {now, now};
@@ -84,45 +106,85 @@ static void layOutCrossing(Lowering &l, Kind &kind) {
   for (unsigned i = 0; i < kind.weight.getNumArguments(); ++i)
     if (auto number = kind.weight.getArgAttrOfType<IntegerAttr>(i, "lf.saved"))
       later.insert(number.getInt());
-
-  std::vector<::lf::Lifetime> lives;
-  std::map<int64_t, size_t> known; // offset of a saved value -> its life
-  unsigned firstSaved = kind.backward.getNumArguments() - kind.saved.size();
-  for (auto [number, saved] : llvm::enumerate(kind.saved)) {
-    BlockArgument argument = kind.backward.getArgument(firstSaved + number);
-    if (saved.from != SavedValue::inBundle || (saved.offset == 0 && base > 0))
-      continue;
-    auto [it, fresh] = known.try_emplace(saved.offset, lives.size());
-    if (fresh)
-      lives.push_back({bufferFor(argument.getType()).getBytes(), 0, 0, -1});
-    ::lf::Lifetime &life = lives[it->second];
-    life.last = later.contains(int64_t(number)) ? now : std::max<int64_t>(life.last, spans.lookup(argument).second);
-  }
   OperandRange values = kind.backward.front().getTerminator()->getOperands().take_back(
       kind.backward->getAttrOfType<IntegerAttr>("lf.crossing").getInt());
-  llvm::DenseMap<Value, size_t> made; // root -> life
-  for (Value v : values) {
-    Value root = rootOf(aliases, v);
+  int64_t firstSaved = kind.backward.getNumArguments() - kind.saved.size();
+  auto savedNumber = [&](Value root) {
     auto argument = dyn_cast<BlockArgument>(root);
-    if (argument && argument.getArgNumber() >= firstSaved)
-      continue; // In the place of a saved value.
-    auto [it, fresh] = made.try_emplace(root, lives.size());
-    if (fresh)
-      lives.push_back({bufferFor(root.getType()).getBytes(), argument ? 0 : spans.lookup(root).first, now, -1});
+    return argument ? std::max<int64_t>(int64_t(argument.getArgNumber()) - firstSaved, -1) : -1;
+  };
+  for (Value v : values)
+    if (int64_t number = savedNumber(rootOf(aliases, v)); number >= 0)
+      later.insert(number); // Written over a saved value, or the same value.
+
+  std::map<int64_t, Dead> byOffset;
+  llvm::SmallDenseSet<int64_t> alive; // offsets
+  for (auto [number, saved] : llvm::enumerate(kind.saved)) {
+    BlockArgument argument = kind.backward.getArgument(firstSaved + number);
+    if (saved.from != SavedValue::inBundle)
+      continue;
+    auto span = spans.find(argument);
+    Dead dead{saved.offset, ::lf::aligned(bufferFor(argument.getType()).getBytes()),
+              span == spans.end() ? -1 : span->second.second, argument};
+    auto [it, fresh] = byOffset.try_emplace(saved.offset, dead);
+    if (it->second.last < dead.last)
+      it->second = dead;
+    if (later.contains(int64_t(number)))
+      alive.insert(saved.offset);
   }
-  kind.bundle = base + ::lf::planArena(lives);
-  for (SavedValue &saved : kind.saved)
-    if (auto it = known.find(saved.offset);
-        saved.from == SavedValue::inBundle && it != known.end() && !(saved.offset == 0 && base > 0))
-      saved.offset = base + lives[it->second].offset;
+  std::vector<Dead> places;
+  for (const auto &[offset, dead] : byOffset)
+    if (!alive.contains(offset) && dead.last < now - 1)
+      places.push_back(dead);
+
+  // The value that is made last takes the place that falls free last: fewest are copied.
+  llvm::SetVector<Value> roots;
+  for (Value v : values)
+    if (Value root = rootOf(aliases, v); savedNumber(root) < 0)
+      roots.insert(root);
+  auto madeAt = [&](Value root) { return isa<BlockArgument>(root) ? -1 : spans.lookup(root).first; };
+  SmallVector<std::pair<int64_t, size_t>> order;
+  for (auto [number, root] : llvm::enumerate(roots))
+    order.emplace_back(-madeAt(root), number);
+  llvm::sort(order);
+  llvm::DenseMap<Value, Crossing> placed;
+  for (auto [when, number] : order) {
+    Value root = roots[number];
+    int64_t bytes = ::lf::aligned(bufferFor(root.getType()).getBytes()), made = -when;
+    auto result = dyn_cast<OpResult>(root);
+    auto direct = [&](const Dead &dead) {
+      return result && (dead.last < made || (dead.last == made && writesOver(result.getOwner(), result.getResultNumber()) &&
+                                             rootOf(aliases, result.getOwner()->getOperand(result.getResultNumber())) ==
+                                                 dead.root));
+    };
+    // The smallest that is large enough, best one that is free already, of those the last.
+    auto better = [&](const Dead &x, const Dead &y) {
+      return std::tuple(-x.bytes, direct(x), x.last) > std::tuple(-y.bytes, direct(y), y.last);
+    };
+    auto best = places.end();
+    for (auto it = places.begin(); it != places.end(); ++it)
+      if (it->bytes >= bytes && (best == places.end() || better(*it, *best)))
+        best = it;
+    Crossing crossing;
+    if (best == places.end()) {
+      crossing.place.offset = kind.bundle;
+      kind.bundle += bytes;
+      if (!result)
+        crossing.copyAfter = -1;
+    } else {
+      crossing.place.offset = best->offset;
+      if (!direct(*best))
+        crossing.copyAfter = std::max(best->last, made);
+      places.erase(best);
+    }
+    placed[root] = crossing;
+  }
   for (Value v : values) {
     Value root = rootOf(aliases, v);
-    SavedValue place;
-    if (auto it = made.find(root); it != made.end())
-      place.offset = base + lives[it->second].offset;
+    if (int64_t number = savedNumber(root); number >= 0)
+      kind.crossing.push_back({kind.saved[number], {}});
     else
-      place = kind.saved[cast<BlockArgument>(root).getArgNumber() - firstSaved];
-    kind.crossing.push_back(place);
+      kind.crossing.push_back(placed.lookup(root));
   }
 }
 

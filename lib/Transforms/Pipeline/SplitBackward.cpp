@@ -1,7 +1,8 @@
 //===- SplitBackward.cpp - Weight gradients in a function of their own -*- C++ -*-===//
 //
 // lf-split-backward: what the returned cotangents need stays in @kind.bwd; accumulations and what only they need become
-// @kind.wgrad. What one makes and the other reads crosses by the bundle.
+// @kind.wgrad. What one makes and the other reads crosses by the bundle, in the places of saved values that are dead by
+// then: an accumulation that would need one more place stays, so that a bundle is no larger than without the split.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Transforms/Passes.h"
@@ -32,6 +33,12 @@ public:
 private:
   void keep(Value v);
   bool isMade(Value v); ///< by an op that stays, but for movements of data
+  bool isSaved(Value v) const;
+  Value source(Value v) const; ///< through collectives over one rank, which move nothing
+  bool reads(Value v, Value what); ///< whether what does not stay needs `what` for v
+  /// A value that would cross and finds no dead saved value of its size or larger; null: all find one.
+  Value withoutPlace();
+  bool keepAccumulationsOf(Value v); ///< whether there is one
   Value use(Value v);
 
   func::FuncOp backward, weight;
@@ -57,6 +64,72 @@ bool Split::isMade(Value v) {
   return op && kept.contains(op) && !isa<ParamOp>(op);
 }
 
+bool Split::isSaved(Value v) const {
+  auto argument = dyn_cast<BlockArgument>(v);
+  return argument && !isInteger(v) &&
+         argument.getArgNumber() >= backward->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
+}
+
+Value Split::source(Value v) const {
+  MeshOp mesh = MeshOp::find(backward->getParentOfType<ModuleOp>());
+  for (auto op = v.getDefiningOp<CollectiveInterface>(); op && mesh; op = v.getDefiningOp<CollectiveInterface>()) {
+    if (mesh.getMesh().size(op.getGroupAxes()) != 1)
+      break;
+    v = op->getOperand(0);
+  }
+  return v;
+}
+
+bool Split::reads(Value v, Value what) {
+  if (v == what)
+    return true;
+  Operation *op = v.getDefiningOp();
+  return op && !kept.contains(op) &&
+         llvm::any_of(op->getOperands(), [&](Value operand) { return reads(operand, what); });
+}
+
+Value Split::withoutPlace() {
+  llvm::SetVector<Value> made, read; // what would cross; saved values that the weight function reads
+  Block &body = backward.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (!kept.contains(&op))
+      for (Value operand : op.getOperands()) {
+        Operation *maker = operand.getDefiningOp();
+        if (isInteger(operand) || (maker && (isa<ParamOp>(maker) || !kept.contains(maker))))
+          continue;
+        Value from = source(operand);
+        (isSaved(from) ? read : made).insert(isSaved(from) ? from : operand);
+      }
+  using Sized = std::pair<int64_t, size_t>; // bits, number
+  auto bits = [](Value v) {
+    auto type = cast<RankedTensorType>(v.getType());
+    return type.getNumElements() * type.getElementTypeBitWidth();
+  };
+  SmallVector<Sized> dead, values;
+  for (BlockArgument argument : body.getArguments())
+    if (isSaved(argument) && !read.contains(argument))
+      dead.emplace_back(-bits(argument), argument.getArgNumber());
+  for (auto [number, v] : llvm::enumerate(made))
+    values.emplace_back(-bits(v), number);
+  // If every value finds a place, then also the n-th largest value in the n-th largest place.
+  llvm::sort(dead);
+  llvm::sort(values);
+  for (auto [n, v] : llvm::enumerate(values))
+    if (n >= dead.size() || dead[n].first > v.first)
+      return made[v.second];
+  return {};
+}
+
+bool Split::keepAccumulationsOf(Value v) {
+  bool any = false;
+  for (auto accumulate : backward.getBody().front().getOps<AccumulateOp>())
+    if (!kept.contains(accumulate) && reads(accumulate.getGradient(), v)) {
+      keep(accumulate.getGradient());
+      any |= kept.insert(accumulate).second;
+    }
+  return any;
+}
+
 /// Finds how a value that the weight function reads gets there.
 Value Split::use(Value v) {
   if (Value known = mapping.lookupOrNull(v))
@@ -69,10 +142,7 @@ Value Split::use(Value v) {
     builder.clone(*op, mapping);
     return mapping.lookup(v);
   }
-  int64_t cotangents = backward->getAttrOfType<IntegerAttr>("lf.cotangents").getInt();
-  auto argument = dyn_cast<BlockArgument>(v);
-  bool isSaved = argument && !isInteger(v) && argument.getArgNumber() >= cotangents;
-  (isInteger(v) ? integers : isSaved ? saved : crossing).insert(v);
+  (isInteger(v) ? integers : isSaved(v) ? saved : crossing).insert(v);
   Value here = weight.getBody().front().addArgument(v.getType(), v.getLoc());
   mapping.map(v, here);
   return here;
@@ -89,6 +159,8 @@ int64_t Split::run() {
       keep(accumulate.getGradient());
       kept.insert(accumulate);
     }
+  for (Value v = withoutPlace(); v && keepAccumulationsOf(v); v = withoutPlace())
+    ;
 
   builder.setInsertionPointAfter(backward);
   weight = func::FuncOp::create(builder, backward.getLoc(), (ownerOf(backward) + ".wgrad").str(), builder.getFunctionType({}, {}));
@@ -147,10 +219,17 @@ int64_t Split::run() {
 }
 
 struct SplitBackward : public mlir::lf::impl::LfSplitBackwardBase<SplitBackward> {
+  /// The ends of the chain stay whole: logits, the largest value of all, would live until the last weight pass.
+  bool isLayer(StringRef owner) {
+    auto chains = getOperation().getOps<ChainOp>();
+    return chains.empty() || llvm::any_of((*chains.begin()).getLayers().getAsRange<FlatSymbolRefAttr>(),
+                                          [&](FlatSymbolRefAttr layer) { return layer.getValue() == owner; });
+  }
+
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr("lf.cotangents"))
+      if (function->hasAttr("lf.cotangents") && isLayer(ownerOf(function)))
         functions.push_back(function);
     if (functions.empty()) {
       getOperation().emitError() << "expected functions \"@*.bwd\", got none: run lf-differentiate first";

@@ -232,11 +232,11 @@ void lf_attention_grad(lf_rank *, const char *what, const void *q, const void *k
                        int64_t s, int64_t t, int64_t b, int64_t g, int64_t r, int64_t d, double scale, int64_t window);
 void lf_activation(lf_rank *, const char *what, const void *x, void *y, int64_t count, lf_activation_kind);
 void lf_activation_grad(lf_rank *, const char *what, const void *x, const void *dy, void *dx, int64_t count,
-                        lf_activation_kind);
+                        lf_activation_kind); /* dx may be x */
 /* y = act(gate) * up */
 void lf_glu(lf_rank *, const char *what, const void *gate, const void *up, void *y, int64_t count, lf_activation_kind);
 void lf_glu_grad(lf_rank *, const char *what, const void *gate, const void *up, const void *dy, void *dgate, void *dup,
-                 int64_t count, lf_activation_kind);
+                 int64_t count, lf_activation_kind); /* dgate may be gate, dup may be up */
 /* y[i] = table[ids[i] - offset], or zero when that row is not here; table is [rows, h]. */
 void lf_embedding(lf_rank *, const char *what, const int32_t *ids, const void *table, void *y, int64_t tokens,
                   int64_t rows, int64_t h, int64_t offset);

@@ -75,6 +75,24 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
   std::sort(order.begin(), order.end(),
             [](const TraceEntry *a, const TraceEntry *b) { return a->sequence < b->sequence; });
 
+  // A pass may be two actions, the stage's and its tail's, one behind the other: they make one slice.
+  auto pass_at = [&](const TraceEntry &e) {
+    const std::string function = e.function;
+    const char *pass = e.kind == OpKind::Enter && !is_body(function) ? pass_of(function) : "";
+    return pass[0] ? pass + std::to_string(e.micro_batch) + function.substr(0, function.find('.')) : std::string();
+  };
+  std::vector<const TraceEntry *> merged;
+  std::string before;
+  for (const TraceEntry *e : order) {
+    const bool action = e->kind == OpKind::Enter && !is_body(e->function);
+    const std::string pass = pass_at(*e);
+    if (!action || pass.empty() || pass != before)
+      merged.push_back(e);
+    if (action)
+      before = pass;
+  }
+  order = std::move(merged);
+
   int64_t action_end = end_ns, body_end = end_ns; // of the next one, seen from behind
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     const TraceEntry &e = **it;

@@ -75,6 +75,25 @@ TYPED_TEST(Activation, GradientAgainstDifferences) {
   }
 }
 
+// Over what they are computed from, gradients are the same to the bit.
+TYPED_TEST(Activation, GradientsInPlace) {
+  using T = TypeParam;
+  Rank<T> c;
+  const auto x = as<T>(random_values(count, 1, 6.0)), up = as<T>(random_values(count, 2)),
+             dy = as<T>(random_values(count, 3));
+  for (lf_activation_kind kind : kinds) {
+    auto dx = poisoned<T>(count), dgate = poisoned<T>(count), dup = poisoned<T>(count);
+    lf_activation_grad(c, "t", x.data(), dy.data(), dx.data(), count, kind);
+    lf_glu_grad(c, "t", x.data(), up.data(), dy.data(), dgate.data(), dup.data(), count, kind);
+    auto over = x, gate = x, second = up;
+    lf_activation_grad(c, "t", over.data(), dy.data(), over.data(), count, kind);
+    lf_glu_grad(c, "t", gate.data(), second.data(), dy.data(), gate.data(), second.data(), count, kind);
+    EXPECT_EQ(over, dx);
+    EXPECT_EQ(gate, dgate);
+    EXPECT_EQ(second, dup);
+  }
+}
+
 // Large magnitudes saturate; they never become NaN or infinity times zero.
 TYPED_TEST(Activation, SaturatesAtLargeInputs) {
   using T = TypeParam;

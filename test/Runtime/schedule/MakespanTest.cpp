@@ -50,7 +50,7 @@ Measured measure(const PipelineSchedule &schedule, const ScheduleCosts &costs) {
       int64_t stage = problem.place().stageOf(c.pp, event.action.chunk);
       switch (event.kind) {
       case EventKind::receive:
-        lf_recv(&c, "token", &token, 1, LF_F32, peer, tag);
+        lf_recv(&c, "token", &token, 1, LF_F64, peer, tag);
         EXPECT_EQ(token, static_cast<double>(event.action.microBatch));
         break;
       case EventKind::run:
@@ -62,7 +62,7 @@ Measured measure(const PipelineSchedule &schedule, const ScheduleCosts &costs) {
         break;
       case EventKind::send:
         token = static_cast<double>(event.action.microBatch);
-        lf_send(&c, "token", &token, 1, LF_F32, peer, tag);
+        lf_send(&c, "token", &token, 1, LF_F64, peer, tag);
         break;
       }
     }

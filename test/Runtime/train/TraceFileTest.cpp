@@ -68,6 +68,25 @@ TEST(TraceFile, ActionsLastUntilTheNextOneAndLayersLieInside) {
   EXPECT_EQ(slices["F3"].at("args").at("stage"), "stage0");
 }
 
+// Where the last stage is two actions, one behind the other, its passes are one slice; the next micro-batch is another.
+TEST(TraceFile, AStageAndItsTailAreOnePass) {
+  std::vector<TraceEntry> log = {
+      entry(1, OpKind::Enter, "stage1.forward", 1000, 0, -1, 3),      entry(2, OpKind::Enter, "decoder.fwd", 1200, 0, 2, 3),
+      entry(3, OpKind::Enter, "stage1.tail.forward", 2000, 0, -1, 3), entry(4, OpKind::Enter, "head.fwd", 2100, 0, -1, 3),
+      entry(5, OpKind::Enter, "stage1.tail.backward", 3000, 0, -1, 3), entry(6, OpKind::Enter, "stage1.backward", 4000, 0, -1, 3),
+      entry(7, OpKind::Enter, "stage1.backward", 6000, 0, -1, 4)};
+  std::map<std::string, std::pair<double, double>> slices;
+  for (const auto &e : parse(trace_events(log, 1, 1, 1000, 9000)))
+    if (e.at("ph") == "X") {
+      EXPECT_TRUE(slices.emplace(e.at("name"), std::pair(e.at("ts"), e.at("dur"))).second) << e.at("name");
+    }
+  EXPECT_EQ(slices, (std::map<std::string, std::pair<double, double>>{{"F3", {0, 2}},
+                                                                      {"decoder.fwd 2", {0.2, 0.9}},
+                                                                      {"head.fwd", {1.1, 0.9}},
+                                                                      {"B3", {2, 3}},
+                                                                      {"B4", {5, 3}}}));
+}
+
 TEST(TraceFile, ARunWritesEveryRank) {
   Folder folder;
   write_tokens(folder);

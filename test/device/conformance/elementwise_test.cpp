@@ -133,6 +133,13 @@ TEST(Elementwise, ActivationsAndGatedUnits) {
     expect_close("glu", unit, e);
     expect_close("glu_grad gate", dgate, f);
     expect_close("glu_grad up", dup, h);
+    // Over what they are computed from.
+    Floats over(gate), first(gate), second(up);
+    lf_activation_grad(c, "t", over.data(), d.data(), over.data(), n, kind);
+    lf_glu_grad(c, "t", first.data(), second.data(), d.data(), first.data(), second.data(), n, kind);
+    expect_close("activation_grad in place", over, b);
+    expect_close("glu_grad gate in place", first, f);
+    expect_close("glu_grad up in place", second, h);
   }
 }
 

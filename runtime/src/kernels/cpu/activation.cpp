@@ -4,6 +4,8 @@
 #include "kernels/cpu/math.h"
 #include "kernels/cpu/real.h"
 
+#include <algorithm>
+
 using namespace lf::rt;
 
 namespace {
@@ -42,10 +44,19 @@ template <class F, class T> LF_INLINE void activation(const T *__restrict x, T *
     y[i] = F::value(x[i]);
 }
 
-template <class F, class T>
-LF_INLINE void activation_grad(const T *__restrict x, const T *__restrict dy, T *__restrict dx, int64_t count) {
-  for (int64_t i = 0; i < count; ++i)
-    dx[i] = dy[i] * F::slope(x[i]);
+// Gradients may be written over what they are computed from: inputs are read a block ahead, so that the loops over a
+// block need not be careful.
+constexpr int64_t block = 512;
+
+template <class F, class T> LF_INLINE void activation_grad(const T *x, const T *dy, T *dx, int64_t count) {
+  T at[block], d[block];
+  for (int64_t begin = 0; begin < count; begin += block) {
+    const int64_t n = std::min(block, count - begin);
+    std::copy_n(x + begin, n, at);
+    std::copy_n(dy + begin, n, d);
+    for (int64_t i = 0; i < n; ++i)
+      dx[begin + i] = d[i] * F::slope(at[i]);
+  }
 }
 
 template <class F, class T>
@@ -55,11 +66,17 @@ LF_INLINE void glu(const T *__restrict gate, const T *__restrict up, T *__restri
 }
 
 template <class F, class T>
-LF_INLINE void glu_grad(const T *__restrict gate, const T *__restrict up, const T *__restrict dy, T *__restrict dgate,
-                        T *__restrict dup, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    dgate[i] = dy[i] * up[i] * F::slope(gate[i]);
-    dup[i] = dy[i] * F::value(gate[i]);
+LF_INLINE void glu_grad(const T *gate, const T *up, const T *dy, T *dgate, T *dup, int64_t count) {
+  T g[block], u[block], d[block];
+  for (int64_t begin = 0; begin < count; begin += block) {
+    const int64_t n = std::min(block, count - begin);
+    std::copy_n(gate + begin, n, g);
+    std::copy_n(up + begin, n, u);
+    std::copy_n(dy + begin, n, d);
+    for (int64_t i = 0; i < n; ++i) {
+      dgate[begin + i] = d[i] * u[i] * F::slope(g[i]);
+      dup[begin + i] = d[i] * F::value(g[i]);
+    }
   }
 }
 

@@ -55,6 +55,7 @@ template <class F, class T> void glu(lf_rank *c, const char *what, const T *gate
       c, what, count, [] __device__(float a, float b) { return F::value(a) * b; }, y, gate, up);
 }
 
+/// Reads all of a pack before it writes any: dgate may be gate, dup may be up.
 template <class F, int width, class T>
 __device__ void glu_pack(const T *gate, const T *up, const T *dy, T *dgate, T *dup, int64_t i) {
   float a[width], b[width], slope[width], da[width], db[width];
