@@ -131,9 +131,11 @@ int run_processes(int32_t world, double grace_seconds) {
   bool killed = false;
   while (!running.empty()) {
     for (int i = 0; i < 3; ++i)
-      for (; pending[i] > 0; pending[i] = pending[i] - 1)
+      while (pending[i] > 0) {
+        pending[i] = pending[i] - 1;
         for (pid_t child : running)
           kill(child, forwarded[i]);
+      }
     int status = 0;
     pid_t child = waitpid(-1, &status, WNOHANG);
     if (child > 0) {
