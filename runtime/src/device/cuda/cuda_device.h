@@ -35,6 +35,8 @@ public:
   void *workspace() const { return workspace_; }
   static constexpr int64_t workspace_bytes = int64_t(32) << 20; ///< of matrix products
   std::shared_ptr<void> products;                               ///< what kernels/cuda/matmul.cpp knows of shapes
+  std::shared_ptr<void> attention;                              ///< what kernels/cuda/cudnn_attention.cpp does
+  bool deterministic = false;                                   ///< the same bits in every run, where that costs time
 
   /// Memory for what one kernel call of the compute stream keeps between its launches. Made at start for the program's
   /// shapes; a call that needs more (an odd shape, in the first step) makes it grow.

@@ -2,6 +2,7 @@
 //
 // Idea: see attention.cuh; the block owns queries and meets tiles of keys. Never holds an s x t array.
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/cudnn_attention.h"
 
 using namespace lf::rt;
 
@@ -76,6 +77,8 @@ void lf_attention(lf_rank *c, const char *what, const void *q, const void *k, co
                   const int32_t *pk, void *o, void *lse, int64_t s, int64_t t, int64_t b, int64_t g, int64_t r,
                   int64_t d, double scale, int64_t window) {
   const AttentionShape n{s, t, b, g, r, d, static_cast<float>(scale), window};
+  if (whole_sequence(c, n, pq, pk) && cudnn_attention(c, what, n, q, k, v, o, lse))
+    return;
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     with_parts(what, d, [&](auto parts) {

@@ -5,21 +5,13 @@
 // the order of every sum is fixed. Reals are floats in shared memory and registers.
 #pragma once
 
+#include "kernels/cuda/attention_shape.h"
 #include "kernels/cuda/launch.cuh"
 
 namespace lf::rt {
 
 constexpr int tile = warp_threads, warps = 4, rows_per_warp = 4, owned = warps * rows_per_warp;
 constexpr int most_dim = 256;
-
-struct AttentionShape {
-  int64_t s, t, b, g, r, d;
-  float scale;
-  int64_t window;
-  __host__ __device__ int64_t query_stride() const { return b * g * r * d; }
-  __host__ __device__ int64_t key_stride() const { return b * g * d; }
-  __host__ __device__ int64_t heads() const { return b * g * r; }
-};
 
 struct Range {
   int32_t lowest, highest;
@@ -91,6 +83,12 @@ __device__ void store_rows(T *to, int64_t first, int64_t end, int64_t stride, in
     for (int k = 0; k < parts; ++k)
       if (const int e = lane + warp_threads * k; first + i < end && e < d)
         to[(first + i) * stride + e] = to_real<T>(sum[i][k] * factor[i]);
+}
+
+/// True when the mask is causal over positions 0 .. s - 1 of a bfloat16 program, as cudnn_attention.h wants it: queries
+/// and keys then have one array of positions, where a split sequence has two.
+inline bool whole_sequence(const lf_rank *c, const AttentionShape &n, const int32_t *pq, const int32_t *pk) {
+  return c->program->dtype == LF_BF16 && pq == pk && n.s == n.t && n.s > 0 && n.heads() > 0;
 }
 
 /// Calls body(integral constant parts) with 32 parts >= d.

@@ -3,6 +3,7 @@
 // Idea: probabilities are rebuilt from lse; dq by blocks that own queries, dk and dv by blocks that own keys and pass
 // over the queries of all heads of their group.
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/cudnn_attention.h"
 
 using namespace lf::rt;
 
@@ -148,6 +149,8 @@ void lf_attention_grad(lf_rank *c, const char *what, const void *q, const void *
                        const int32_t *pk, const void *o, const void *lse, const void *d_o, void *dq, void *dk, void *dv,
                        int64_t s, int64_t t, int64_t b, int64_t g, int64_t r, int64_t d, double scale, int64_t window) {
   const AttentionShape n{s, t, b, g, r, d, static_cast<float>(scale), window};
+  if (whole_sequence(c, n, pq, pk) && cudnn_attention_grad(c, what, n, q, k, v, o, lse, d_o, dq, dk, dv))
+    return;
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
     by_blocks(c, what, n, in<T>(q), in<T>(k), in<T>(v), pq, pk, in<T>(o), in<float>(lse), in<T>(d_o), out<T>(dq),
