@@ -9,8 +9,6 @@ using namespace lf::test;
 
 namespace {
 
-constexpr int32_t world = 4;
-
 /// A mesh of pp 2 x tp 2 with a group for each axis and one for all.
 struct Mesh {
   Mesh() {
