@@ -63,7 +63,7 @@ static int try_connect(const Address &address, std::string &cause) {
   return connected;
 }
 
-Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank), world_(world) {
+Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank) {
   if (rank == 0)
     server_ = std::make_unique<Server>(world, address.port);
   Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;

@@ -65,7 +65,7 @@ private:
   void listen();
   void heard(int32_t culprit, int32_t code, const std::string &message);
 
-  int32_t rank_, world_;
+  int32_t rank_;
   int socket_ = -1;
   std::unique_ptr<Server> server_;
   std::thread listener_;
