@@ -132,13 +132,14 @@ def LfBuildSchedule : Lf_Pass<"lf-build-schedule"> {
   let summary = "write one ordered program for each pipeline rank";
   let description = [{
     The order is that of the schedule; a receive stands just before the run that needs it, a send just behind the run that
-    made it. Stages that share a rank exchange no message. `slot` of a line is where the bundle lies among those of its
+    made it. With several stages on a rank and `overlap-p2p`, a receive is posted before the run in front of that one. Stages that share a rank exchange no message. `slot` of a line is where the bundle lies among those of its
     stage; it is free again after the last pass of its micro-batch.
   }];
   let options = [
     Option<"schedule", "schedule", "std::string", "\"1f1b\"", "gpipe, 1f1b, interleaved, zb-h1 or zb-v">,
     Option<"microBatches", "micro-batches", "int64_t", "1", "micro-batches of a step">,
     Option<"groupSize", "group-size", "int64_t", "0", "micro-batches that run through a chunk before the next; 0: ranks">,
+    Option<"overlapP2p", "overlap-p2p", "bool", "true", "post receives ahead, where a rank has several stages">,
   ];
 }
 

@@ -121,11 +121,20 @@ def Lf_SendOp : Lf_ProgramLine<"send"> {
   let arguments = (ins StrAttr:$pass, FlatSymbolRefAttr:$from, FlatSymbolRefAttr:$to, I64Attr:$micro_batch, I64Attr:$slot);
   let assemblyFormat = "$pass $from `to` $to `micro_batch` $micro_batch `slot` $slot attr-dict";
 }
+def Lf_PostRecvOp : Lf_ProgramLine<"post_recv"> {
+  let summary = "ask for a message that a later line receives";
+  let description = [{`lf.post_recv forward @stage1 from @stage0 micro_batch 3`: the message may arrive while what stands between this
+    line and its `lf.recv ... posted` computes. It has no slot: until the lf.recv, the message lies outside of the bundle, whose
+    slot may still be another micro-batch's.}];
+  let arguments = (ins StrAttr:$pass, FlatSymbolRefAttr:$to, FlatSymbolRefAttr:$from, I64Attr:$micro_batch);
+  let assemblyFormat = "$pass $to `from` $from `micro_batch` $micro_batch attr-dict";
+}
 def Lf_RecvOp : Lf_ProgramLine<"recv"> {
   let summary = "receive a stage's input, or its output's cotangent";
-  let description = [{`lf.recv forward @stage1 from @stage0 micro_batch 3`.}];
-  let arguments = (ins StrAttr:$pass, FlatSymbolRefAttr:$to, FlatSymbolRefAttr:$from, I64Attr:$micro_batch, I64Attr:$slot);
-  let assemblyFormat = "$pass $to `from` $from `micro_batch` $micro_batch `slot` $slot attr-dict";
+  let description = [{`lf.recv forward @stage1 from @stage0 micro_batch 3 slot 1`; `posted`: of an lf.post_recv before it.}];
+  let arguments = (ins StrAttr:$pass, FlatSymbolRefAttr:$to, FlatSymbolRefAttr:$from, I64Attr:$micro_batch, I64Attr:$slot,
+                       UnitAttr:$posted);
+  let assemblyFormat = "$pass $to `from` $from `micro_batch` $micro_batch `slot` $slot (`posted` $posted^)? attr-dict";
 }
 def Lf_SyncGradsOp : Lf_ProgramLine<"sync_grads"> {
   let summary = "finish every gradient of this rank";

@@ -31,8 +31,13 @@ def Lfrt_FuncOp : Lfrt_Op<"func", [Symbol, NoTerminator, SingleBlock, IsolatedFr
   }];
 }
 
-def Lfrt_ProgramOp : Lfrt_Op<"program", [Symbol, NoTerminator, SingleBlock]> {
+def Lfrt_ProgramOp : Lfrt_Op<"program", [Symbol, NoTerminator, SingleBlock, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the actions of one pipeline rank, in order";
+  let description = [{
+    (C2) A row whose action posts a receive is followed by exactly one whose action waits for it, with the same spot,
+    pipeline rank and tag; of one rank and tag, waits come in the order of posts. No row between the two reads or writes
+    the spot's bytes.
+  }];
   let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$pp);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name `pp` $pp attr-dict-with-keyword $body";

@@ -139,6 +139,27 @@ def Lfrt_RecvOp : Lfrt_Op<"recv"> {
   let assemblyFormat = "$what $y `from` $pp `tag` $tag attr-dict `:` type($y)";
 }
 
+def Lfrt_PostRecvOp : Lfrt_Op<"post_recv", [HasParent<"FuncOp">]> {
+  let summary = "lf_post_recv";
+  let description = [{
+    The first half of a receive: the message may be written to `y` from now on. The lfrt.wait_recv that ends it is in
+    another action, since what lies between is what it overlaps with; lfrt.program (C2) pairs them.
+    (C1) `y` is the "output" of an action.
+  }];
+  let arguments = (ins StrAttr:$what, Lfrt_Buffer:$y, I64Attr:$pp, I64Attr:$tag);
+  let assemblyFormat = "$what $y `from` $pp `tag` $tag attr-dict `:` type($y)";
+  let hasVerifier = 1;
+}
+def Lfrt_WaitRecvOp : Lfrt_Op<"wait_recv", [HasParent<"FuncOp">]> {
+  let summary = "lf_wait_recv";
+  let description = [{
+    The second half: what follows may read `y`. (C1) `y` is the "input" of an action.
+  }];
+  let arguments = (ins StrAttr:$what, Lfrt_Buffer:$y, I64Attr:$pp, I64Attr:$tag);
+  let assemblyFormat = "$what $y `from` $pp `tag` $tag attr-dict `:` type($y)";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // The step
 //===----------------------------------------------------------------------===//

@@ -65,6 +65,17 @@ def Lfrt_RegionOp : Lfrt_Op<"region"> {
                        "(`copy` $copy^)? attr-dict";
 }
 
+def Lfrt_MessageOp : Lfrt_Op<"message"> {
+  let summary = "lf_message: a channel between two pipeline ranks";
+  let description = [{
+    `lfrt.message 0 to 1 tag 2 : !lfrt.buffer<f32 x 4096>`: the type is that of the largest message. One for each
+    lfrt.send of a program, made by lf-lower-to-runtime. (C1) two different ranks, and a tag of 0 or more.
+  }];
+  let arguments = (ins I64Attr:$from, I64Attr:$to, I64Attr:$tag, TypeAttrOf<Lfrt_Buffer>:$type);
+  let assemblyFormat = "$from `to` $to `tag` $tag `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
 def Lfrt_MemoryOp : Lfrt_Op<"memory"> {
   let summary = "lf_memory: bytes of one pipeline rank";
   let description = [{

@@ -234,6 +234,7 @@ void Analyzer::programs() {
   report.problem.placement = vee ? ::lf::PlacementKind::vee : ::lf::PlacementKind::roundRobin;
   module.walk([&](RunOp run) { report.problem.splitWeightGradient |= passOf(run) == ::lf::Pass::W; });
   ::lf::Pass last = report.problem.splitWeightGradient ? ::lf::Pass::W : ::lf::Pass::B;
+  module.walk([&](PostRecvOp) { report.receives = ::lf::Receives::ahead; });
   report.programs.resize(report.ranks.size());
   for (ProgramOp program : module.getOps<ProgramOp>()) {
     ::lf::PipelineRankReport &rank = report.ranks[program.getPp()];

@@ -27,6 +27,7 @@ struct LowerToRuntime : impl::LfLowerToRuntimeBase<LowerToRuntime> {
     placeParameters(l);
     lowerBodies(l, b);
     writeTables(l, b, lowerPrograms(l, b));
+    writeMessages(l, b);
     for (Operation *op : before)
       op->erase();
   }

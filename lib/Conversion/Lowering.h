@@ -190,6 +190,8 @@ void lowerBodies(Lowering &, OpBuilder &);
 std::vector<std::pair<int64_t, int64_t>> lowerPrograms(Lowering &, OpBuilder &);
 /// lfrt.mesh, model, comm, parameter, place, region, memory, at the beginning of the module.
 void writeTables(Lowering &, OpBuilder &, const std::vector<std::pair<int64_t, int64_t>> &memory);
+/// After the programs and the other tables.
+void writeMessages(Lowering &, OpBuilder &);
 
 /// Values of a function that lie where another value lies: identities, and what is computed in place.
 llvm::DenseMap<Value, Value> aliasesOf(const Groups &, func::FuncOp);

@@ -59,8 +59,9 @@ private:
 };
 } // namespace
 
-// Keys of messages: the output of a stage's forward, the cotangent of its output, the cotangent of its input.
-enum : int64_t { bundleOf, outputOf, cotangentOf, inputCotangentOf };
+// Keys of messages: the output of a stage's forward, the cotangent of its output, the cotangent of its input, the input that
+// is received ahead of its bundle.
+enum : int64_t { bundleOf, outputOf, cotangentOf, inputCotangentOf, inputOf };
 
 int64_t ProgramPlan::touch(std::vector<::lf::Lifetime> &list, const std::array<int64_t, 3> &key, int64_t bytes) {
   int64_t now = lines.size();
@@ -176,15 +177,35 @@ void ProgramPlan::line(Operation &op) {
   } else if (auto recv = dyn_cast<lf::RecvOp>(op)) {
     int64_t s = stageOf(recv.getTo()), source = stageOf(recv.getFrom());
     bool forward = recv.getPass() == "forward";
-    line.callee = (recv.getTo() + ".receive_" + recv.getPass()).str();
+    line.callee = (recv.getTo() + (recv.getPosted() ? ".wait_" : ".receive_") + recv.getPass()).str();
     line.microBatch = recv.getMicroBatch();
+    std::string what = (recv.getTo() + (forward ? " input" : " cotangent")).str();
+    int64_t tag = 2 * s + !forward;
+    if (recv.getPosted()) {
+      line.input = {-1, message(forward ? inputOf : cotangentOf, s, line.microBatch), 0};
+      if (forward)
+        line.output = {bundle(s, line.microBatch), -1, l.stages[s].input};
+      if (made.insert(line.callee).second)
+        buildWait(l, b, line.callee, what, l.stages[source].pp, tag, forward);
+      lines.push_back(line);
+      return;
+    }
     if (forward)
       line.output = {bundle(s, line.microBatch), -1, l.stages[s].input};
     else
       line.output = {-1, message(cotangentOf, s, line.microBatch), 0};
     if (made.insert(line.callee).second)
-      buildReceive(l, b, line.callee, (recv.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[source].pp,
-                   2 * s + !forward);
+      buildReceive(l, b, line.callee, what, l.stages[source].pp, tag);
+  } else if (auto post = dyn_cast<lf::PostRecvOp>(op)) {
+    int64_t s = stageOf(post.getTo()), source = stageOf(post.getFrom());
+    bool forward = post.getPass() == "forward";
+    line.callee = (post.getTo() + ".post_" + post.getPass()).str();
+    line.microBatch = post.getMicroBatch();
+    // The bundle of a forward may still be another micro-batch's: the message waits for it in a place of its own.
+    line.output = {-1, message(forward ? inputOf : cotangentOf, s, line.microBatch), 0};
+    if (made.insert(line.callee).second)
+      buildPost(l, b, line.callee, (post.getTo() + (forward ? " input" : " cotangent")).str(), l.stages[source].pp,
+                2 * s + !forward);
   } else if (isa<lf::SyncGradsOp>(op)) {
     if (!buildSyncGrads(l, b, program.getPp()))
       return;

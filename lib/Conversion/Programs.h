@@ -31,6 +31,10 @@ void buildTake(Lowering &, OpBuilder &, const std::string &name);
 void buildLoad(Lowering &, OpBuilder &, const Stage &);
 void buildSend(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);
 void buildReceive(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);
+void buildPost(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag);
+/// `copies`: on to the action's output, the bundle.
+void buildWait(Lowering &, OpBuilder &, const std::string &name, const std::string &what, int64_t pp, int64_t tag,
+               bool copies);
 
 // Of one pipeline rank.
 void buildBeginStep(Lowering &, OpBuilder &, int64_t pp);

@@ -158,4 +158,19 @@ void buildReceive(Lowering &l, OpBuilder &b, const std::string &name, const std:
   RecvOp::create(b, a.loc, what, a.func.getArgument("output"), pp, tag);
 }
 
+void buildPost(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag) {
+  ActionBuilder a(l, b, name, "post the receive of " + what, false, true);
+  PostRecvOp::create(b, a.loc, what, a.func.getArgument("output"), pp, tag);
+}
+
+void buildWait(Lowering &l, OpBuilder &b, const std::string &name, const std::string &what, int64_t pp, int64_t tag,
+               bool copies) {
+  ActionBuilder a(l, b, name, "wait for " + what, true, copies);
+  Value input = a.func.getArgument("input");
+  WaitRecvOp::create(b, a.loc, what, input, pp, tag);
+  if (copies)
+    LaunchOp::create(b, a.loc, "copy", what, ValueRange(input), ValueRange(a.func.getArgument("output")),
+                     b.getArrayAttr({b.getI64IntegerAttr(l.hidden)}));
+}
+
 } // namespace mlir::lfrt

@@ -78,6 +78,93 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
+LogicalResult MessageOp::verify() {
+  if (getFrom() == getTo() || int64_t(getFrom()) < 0 || int64_t(getTo()) < 0 || int64_t(getTag()) < 0)
+    return emitOpError() << "(C1) expected two different pipeline ranks and a tag of 0 or more, got ranks " << getFrom()
+                         << " and " << getTo() << " and tag " << getTag();
+  return success();
+}
+
+/// (C1) of both halves of a receive.
+static LogicalResult verifyHalf(Operation *op, Value y, StringRef name) {
+  auto action = cast<FuncOp>(op->getParentOp());
+  if (action.isBody() || action.getArgument(name) != y)
+    return op->emitOpError() << "(C1) expected the \"" << name << "\" of an action, got another buffer";
+  return success();
+}
+LogicalResult PostRecvOp::verify() { return verifyHalf(*this, getY(), "output"); }
+LogicalResult WaitRecvOp::verify() { return verifyHalf(*this, getY(), "input"); }
+
+namespace {
+/// A receive that is posted and not yet waited for.
+struct OpenPost {
+  SpotAttr spot;
+  int64_t bytes, pp, tag;
+  RunOp row;
+};
+
+/// (C2) of lfrt.program, row by row.
+class PostWalk {
+public:
+  LogicalResult visit(RunOp row, FuncOp action) {
+    auto posts = action.getBody().getOps<PostRecvOp>();
+    auto waits = action.getBody().getOps<WaitRecvOp>();
+    for (WaitRecvOp wait : waits)
+      if (failed(close(row, wait)))
+        return failure();
+    for (OpenPost &post : open)
+      for (auto [name, spot] : {std::pair("input", row.getInput()), {"output", row.getOutput()}})
+        if (Value argument = action.getArgument(name); argument && spot && touches(*spot, bufferOf(argument), post))
+          return row.emitOpError() << "(C2) expected no " << name << " in the place of a receive that is posted, got "
+                                   << *spot << ", where " << post.row.getCalleeAttr() << " of micro-batch "
+                                   << post.row.getMicroBatch() << " receives";
+    for (PostRecvOp post : posts) {
+      if (!row.getOutput())
+        return row.emitOpError() << "(C2) expected an output, where the message goes, got none";
+      open.push_back({*row.getOutput(), bufferOf(post.getY()).getBytes(), int64_t(post.getPp()), int64_t(post.getTag()), row});
+    }
+    return success();
+  }
+
+  LogicalResult finish() {
+    if (open.empty())
+      return success();
+    return open.front().row.emitOpError() << "(C2) expected a row that waits for this receive, got the end of the program";
+  }
+
+private:
+  LogicalResult close(RunOp row, WaitRecvOp wait) {
+    auto post = llvm::find_if(open, [&](const OpenPost &p) {
+      return p.pp == int64_t(wait.getPp()) && p.tag == int64_t(wait.getTag());
+    });
+    if (post == open.end())
+      return row.emitOpError() << "(C2) expected a row before this one that posts the receive from pipeline rank "
+                               << wait.getPp() << ", tag " << wait.getTag() << ", got none";
+    if (!row.getInput() || *row.getInput() != post->spot || bufferOf(wait.getY()).getBytes() != post->bytes)
+      return row.emitOpError() << "(C2) expected the input where the message was posted, " << post->spot << " of "
+                               << post->bytes << " bytes, got another place";
+    open.erase(post);
+    return success();
+  }
+
+  static bool touches(SpotAttr spot, BufferType type, const OpenPost &post) {
+    return spot.getArena() == post.spot.getArena() && spot.getOffset() < post.spot.getOffset() + post.bytes &&
+           post.spot.getOffset() < spot.getOffset() + type.getBytes();
+  }
+
+  SmallVector<OpenPost> open; ///< oldest first
+};
+} // namespace
+
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  PostWalk walk;
+  for (RunOp row : getBody().getOps<RunOp>())
+    if (auto action = symbols.lookupNearestSymbolFrom<FuncOp>(row, row.getCalleeAttr()); action && !action.isBody())
+      if (failed(walk.visit(row, action)))
+        return failure();
+  return walk.finish();
+}
+
 LogicalResult SlotOp::verify() {
   if (!llvm::is_contained({"bundle", "workspace", "output"}, getArena()))
     return emitOpError() << "(C1) expected arena \"bundle\", \"workspace\" or \"output\", got \"" << getArena() << "\"";

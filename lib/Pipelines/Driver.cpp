@@ -65,6 +65,7 @@ void Run::build(Phase phase, OpPassManager &passes) {
   options.sequenceParallel = plan.sequenceParallel;
   options.vpp = plan.vpp;
   options.groupSize = plan.groupSize;
+  options.overlapP2p = plan.overlapP2p;
   options.layout = plan.layout;
   options.schedule = plan.schedule;
   switch (phase) {

@@ -33,7 +33,8 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
                   "\": there is no schedule earlier");
     // Durations are flops; a rate makes them times of the size that a cpu needs.
     constexpr double flopsPerSecond = 1e11;
-    writeFile(request.planTrace, planTrace(report->problem, report->programs, timetableOf(*report, flopsPerSecond)),
+    writeFile(request.planTrace,
+              planTrace(report->problem, report->programs, timetableOf(*report, flopsPerSecond), 1e6, report->receives),
               "--plan-trace");
   }
   if (!request.planOut.empty())

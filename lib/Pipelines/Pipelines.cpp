@@ -57,6 +57,7 @@ void mlir::lf::buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &o
   schedule.schedule = options.schedule;
   schedule.microBatches = options.microBatches;
   schedule.groupSize = options.groupSize;
+  schedule.overlapP2p = options.overlapP2p;
   pm.addPass(createLfBuildSchedule(schedule));
   pm.addPass(createLfVerifySchedule());
 }

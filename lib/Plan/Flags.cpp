@@ -57,6 +57,8 @@ void planFlags(std::vector<Flag> &t) {
                "N",
                "micro-batches that run through a stage before the rank's next stage (pp)",
                {"microbatch-group-size-per-vp-stage"}});
+  t.push_back(toggle(Stand::plan, "PP", "no-overlap-p2p-communication",
+                     "with several stages on a rank: ask for a message when it is needed, not one pass ahead"));
   t.push_back({"pipeline-model-parallel-layout",
                Kind::word,
                Stand::plan,
@@ -179,8 +181,8 @@ void otherFlags(std::vector<Flag> &t) {
   for (const char *name : {"group-query-attention", "swiglu", "untie-embeddings-and-output-weights", "add-qkv-bias",
                            "disable-bias-linear", "qk-layernorm", "use-rope-scaling"})
     t.push_back(shape(name, Kind::toggle));
-  // Without virtual stages messages are never overlapped; gradients are accumulated in float32 or wider.
-  for (const char *name : {"no-overlap-p2p-communication", "accumulate-allreduce-grads-in-fp32", "use-mcore-models"})
+  // Gradients are accumulated in float32 or wider.
+  for (const char *name : {"accumulate-allreduce-grads-in-fp32", "use-mcore-models"})
     t.push_back(toggle(Stand::implied, "", name));
   for (const char *name : {"data-path",
                            "train-iters",

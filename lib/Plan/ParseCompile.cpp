@@ -240,6 +240,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
     p.vpp = chunksOfLayers(model.layers, p.pp, integer("num-layers-per-virtual-pipeline-stage"), split);
   p.layout = layout(p, model, given, split, flags);
   p.groupSize = integer("microbatch-group-size-per-virtual-pipeline-stage");
+  p.overlapP2p = !flags["no-overlap-p2p-communication"].as<bool>();
   p.schedule = flags["pipeline-schedule"].as<std::string>();
   p.seqLength = integer("seq-length");
   p.microBatch = flags["micro-batch-size"].as<int64_t>();
@@ -263,10 +264,6 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
   resolvePlan(p, model);
-  if (auto it = given.find("no-overlap-p2p-communication");
-      it != given.end() && it->second.value() == "true" && p.vpp > 1)
-    throw usage(it->second.origin + " is not implemented yet with several chunks on a pipeline rank: messages are "
-                                    "buffered and the sender never waits; remove it");
   dropDefaults(p, model, request.target);
   return request;
 }

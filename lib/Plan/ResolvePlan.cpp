@@ -102,10 +102,14 @@ static void pipeline(ParallelPlan &p, const ModelConfig &m) {
     request.mtp = m.mtpDepths;
     request.chunks = chunksOf(kind);
     request.placement = placementOf(kind);
+    request.overlapP2p = p.overlapP2p;
     p.vpp = resolveLayout(p.layout, request).placement.chunks;
   } else if (p.vpp == 1 && chunksOf(kind) > 1) {
     p.vpp = chunksOf(kind);
   }
+  if (p.vpp > 1 && p.pp == 2 && !p.overlapP2p)
+    throw usage("\"--no-overlap-p2p-communication\": expected a pipeline size (--pp) of at least 3 with " + plain(p.vpp) +
+                " chunks on a rank, got 2; remove the flag, or use one chunk");
   if (p.groupSize > 0 && p.vpp == 1)
     throw usage("\"--microbatch-group-size-per-virtual-pipeline-stage\": expected several chunks on a pipeline rank, "
                 "got 1; pass --num-virtual-stages-per-pipeline-rank or remove it");
@@ -189,7 +193,7 @@ static void mtp(const ParallelPlan &p, const ModelConfig &m) {
 static void schedule(const ParallelPlan &p) {
   ScheduleKind kind = parseSchedule(p.schedule);
   if (p.vpp > 1 || (kind != ScheduleKind::gpipe && kind != ScheduleKind::oneForwardOneBackward))
-    buildSchedule(kind, {p.pp, p.vpp, p.microBatches(), p.groupSize});
+    buildSchedule(kind, {p.pp, p.vpp, p.microBatches(), p.groupSize, false, p.overlapP2p});
 }
 
 void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {

@@ -155,7 +155,7 @@ Timetable timetableOf(const PlanReport &r, double rate) {
   for (auto &passes : c.pass)
     for (double &flops : passes)
       flops /= rate;
-  return timetable(r.problem, r.programs, c);
+  return timetable(r.problem, r.programs, c, r.receives);
 }
 
 double bubbleFraction(const PlanReport &r) { return timetable(r.problem, r.programs, costs(r)).bubbleFraction(); }

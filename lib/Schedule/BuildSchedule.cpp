@@ -65,13 +65,15 @@ SchedulingProblem poseProblem(ScheduleKind kind, const ScheduleRequest &request)
 PipelineSchedule buildSchedule(ScheduleKind kind, const ScheduleRequest &request) {
   if (kind == ScheduleKind::oneForwardOneBackward && request.vpp > 1)
     kind = ScheduleKind::interleaved;
-  PipelineSchedule result{kind, poseProblem(kind, request), {}, 1};
+  PipelineSchedule result{kind, poseProblem(kind, request), {}};
   checkProblem(result.problem);
   entryOf(kind).check(result.problem);
   result.programs = entryOf(kind).schedule(result.problem);
   if (entryOf(kind).buffers)
     result.buffers = entryOf(kind).buffers(result.problem);
-  Verification verification = verifySchedule(result.problem, result.programs, result.buffers);
+  if (request.vpp > 1 && request.overlapP2p)
+    result.receives = Receives::ahead;
+  Verification verification = verifySchedule(result.problem, result.programs, result.buffers, result.receives);
   if (!verification.ok())
     throw std::logic_error("schedule \"" + std::string(scheduleName(kind)) +
                            "\" fails its verification: " + verification.faults.front().message);

@@ -34,7 +34,7 @@ std::string at(int64_t rank, double time, bool messages = false) {
 } // namespace
 
 std::string planTrace(const SchedulingProblem &problem, const Programs &programs, const Timetable &times,
-                      double scale) {
+                      double scale, Receives receives) {
   Writer writer;
   Placement place = problem.place();
   writer.event("\"ph\":\"M\",\"name\":\"process_name\",\"pid\":0,\"args\":{\"name\":\"planned schedule\"}");
@@ -60,6 +60,10 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
                    at(rank, span.start * scale) + ",\"dur\":" + number((span.end - span.start) * scale) +
                    ",\"args\":{\"micro_batch\":" + mb + ",\"chunk\":" + std::to_string(a.chunk) +
                    ",\"stage\":" + std::to_string(stage) + "}");
+      if (std::optional<PlacedAction> input = inputOf(problem, rank, a);
+          receives == Receives::ahead && input && input->rank != rank)
+        writer.event("\"ph\":\"i\",\"s\":\"t\",\"name\":\"post " + pass + mb + "\",\"cat\":\"message\"," +
+                     at(rank, i ? times.spans[rank][i - 1].start * scale : 0, true));
       std::optional<PlacedAction> output = outputOf(problem, rank, a);
       if (!output || output->rank == rank)
         continue;

@@ -1,7 +1,7 @@
 //===- Timetable.cpp - Longest path through the events of a schedule ------===//
 //
 // An action starts at the later of two times: the end of the action before it on its rank, and the arrival of its
-// input.
+// input, whose transfer begins when both ranks are ready for it.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/Timetable.h"
@@ -32,7 +32,8 @@ double Timetable::bubbleFraction() const {
   return makespan > 0 ? idle / (makespan * static_cast<double>(busy.size())) : 0;
 }
 
-Timetable timetable(const SchedulingProblem &problem, const Programs &programs, const ScheduleCosts &costs) {
+Timetable timetable(const SchedulingProblem &problem, const Programs &programs, const ScheduleCosts &costs,
+                    Receives receives) {
   Placement place = problem.place();
   Timetable result;
   result.spans.resize(programs.size());
@@ -61,7 +62,8 @@ Timetable timetable(const SchedulingProblem &problem, const Programs &programs, 
           break;
         bool moves = input->rank != rank;
         double transfer = action.pass == Pass::F ? costs.forwardTransfer.at(stage) : costs.backwardTransfer.at(stage);
-        start = std::max(start, made + (moves ? transfer : 0));
+        double asked = spans.empty() ? 0 : receives == Receives::ahead ? spans.back().start : spans.back().end;
+        start = std::max(start, moves ? std::max(made, asked) + transfer : made);
       }
       double duration = costs.pass.at(stage)[static_cast<int>(action.pass)];
       spans.push_back({start, start + duration});

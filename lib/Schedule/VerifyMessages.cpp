@@ -1,4 +1,4 @@
-//===- VerifyMessages.cpp - S5 and S6: messages meet, nobody waits forever ===//
+//===- VerifyMessages.cpp - S5 to S7: messages meet, nobody waits forever =====//
 //
 // Runs the events without time. Ranks are sequential and channels are queues with blocking ends, so the order in which
 // ranks are tried cannot change which of them stop, and where.
@@ -16,6 +16,7 @@ namespace {
 
 struct Channel {
   std::deque<std::pair<int64_t, int64_t>> queue; ///< micro-batch, index of the send
+  std::deque<std::pair<int64_t, int64_t>> posts; ///< micro-batch, index of the post; not yet waited for
   int64_t from = 0, to = 0;
 };
 
@@ -92,8 +93,14 @@ private:
       c.queue.push_back({event.action.microBatch, at[rank]});
       return true;
     }
-    if (c.queue.empty())
+    if (event.kind == EventKind::post) {
+      c.posts.push_back({event.action.microBatch, at[rank]});
+      return true;
+    }
+    if (!checkPosts(rank, event, c) || c.queue.empty())
       return false;
+    if (event.kind == EventKind::wait)
+      c.posts.pop_front();
     auto [mb, index] = c.queue.front();
     if (mb != event.action.microBatch)
       fault("S5", rank, at[rank],
@@ -102,6 +109,22 @@ private:
                 ", tag " + std::to_string(event.tag) + ")");
     c.queue.pop_front();
     return true;
+  }
+
+  /// S7 of a receive, or of a wait.
+  bool checkPosts(int64_t rank, const Event &event, const Channel &c) {
+    auto of = [&](const std::pair<int64_t, int64_t> &post) {
+      return "that of mb " + std::to_string(post.first) + " (event " + std::to_string(post.second) + ")";
+    };
+    if (event.kind == EventKind::receive && !c.posts.empty())
+      fault("S7", rank, at[rank],
+            describe(event) + ": expected no posted receive of tag " + std::to_string(event.tag) + " to be open, got " +
+                of(c.posts.front()));
+    else if (event.kind == EventKind::wait && (c.posts.empty() || c.posts.front().first != event.action.microBatch))
+      fault("S7", rank, at[rank],
+            describe(event) + ": expected its post to be the oldest open one of tag " + std::to_string(event.tag) +
+                ", got " + (c.posts.empty() ? "none" : of(c.posts.front())));
+    return faults.empty();
   }
 
   bool waits(int64_t rank) const { return at[rank] < length(rank); }
@@ -122,7 +145,7 @@ private:
         if (!waits(peer))
           fault("S5", rank, at[rank],
                 describe(programs[rank][at[rank]]) + ": expected rank " + std::to_string(peer) + " to " +
-                    (programs[rank][at[rank]].kind == EventKind::receive ? "send" : "receive") +
+                    (programs[rank][at[rank]].kind == EventKind::send ? "receive" : "send") +
                     " it, got the end of its program");
         rank = peer;
       }
@@ -146,6 +169,10 @@ private:
         fault("S5", c.from, index,
               describe(programs[c.from][index]) + ": expected rank " + std::to_string(c.to) +
                   " to receive it, got the end of its program");
+    for (const auto &[key, c] : channels)
+      for (const auto &[mb, index] : c.posts)
+        fault("S7", c.to, index,
+              describe(programs[c.to][index]) + ": expected it to be waited for, got the end of the program");
   }
 
   const EventPrograms &programs;

@@ -97,25 +97,40 @@ private:
 
 } // namespace
 
-Verification verifySchedule(const SchedulingProblem &problem, const Programs &programs, int64_t buffers) {
-  Verification result;
+/// S1 to S4; false when actions are missing or surplus, so that messages of actions that do not exist would only repeat it.
+static bool verifyOrders(const SchedulingProblem &problem, const Programs &programs, Verification &result) {
   if (static_cast<int64_t>(programs.size()) != problem.ranks) {
     result.faults.push_back({"S1", 0, -1,
                              "expected " + std::to_string(problem.ranks) + " programs, one a rank, got " +
                                  std::to_string(programs.size())});
-    return result;
+    return false;
   }
   for (int64_t rank = 0; rank < problem.ranks; ++rank)
     RankWalk(problem, rank, result).walk(programs[rank]);
-  bool sound = std::none_of(result.faults.begin(), result.faults.end(),
-                            [](const ScheduleFault &fault) { return fault.rule == "S1"; });
-  if (!sound)
-    return result; // messages of actions that do not exist would only repeat it
-  EventPrograms events = insertMessages(problem, programs);
+  return std::none_of(result.faults.begin(), result.faults.end(),
+                      [](const ScheduleFault &fault) { return fault.rule == "S1"; });
+}
+
+static void addMessageFaults(const EventPrograms &events, int64_t buffers, Verification &result) {
   for (ScheduleFault &fault : verifyMessages(events, buffers)) {
     fault.index = actionIndex(events[fault.rank], fault.index);
     result.faults.push_back(std::move(fault));
   }
+}
+
+Verification verifySchedule(const SchedulingProblem &problem, const Programs &programs, int64_t buffers,
+                            Receives receives) {
+  Verification result;
+  if (verifyOrders(problem, programs, result))
+    addMessageFaults(insertMessages(problem, programs, receives), buffers, result);
+  return result;
+}
+
+Verification verifySchedule(const SchedulingProblem &problem, const Programs &programs, const EventPrograms &events,
+                            int64_t buffers) {
+  Verification result;
+  if (verifyOrders(problem, programs, result))
+    addMessageFaults(events, buffers, result);
   return result;
 }
 

@@ -49,6 +49,11 @@ private:
     int n = taken[text]++;
     return n ? unique(text + "_" + std::to_string(n + 1)) : text;
   }
+  std::string receive(StringRef function, StringRef what, Value y, int64_t pp, int64_t tag) {
+    return "lf_" + function.str() + "(r, " + literal(what) + ", " + name(y) + ", " + std::to_string(cast<BufferType>(y.getType()).getCount()) + ", " +
+           dtypeName(cast<BufferType>(y.getType()).getElement()).str() + ", " + std::to_string(pp) + ", " +
+           std::to_string(tag) + ");";
+  }
   std::string collective(StringRef function, StringRef what, Value x, Value y, int64_t count, const Twine &reduction,
                          StringRef comm) {
     return ("lf_" + function + "(r, " + literal(what) + ", " + name(x) + ", " + name(y) + ", " + Twine(count) +
@@ -289,8 +294,13 @@ void FunctionWriter::statement(Operation *op) {
                dtypeName(cast<BufferType>(o.getX().getType()).getElement()) + ", " + Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
       })
       .Case([&](RecvOp o) {
-        w.line("  lf_recv(r, " + literal(o.getWhat()) + ", " + name(o.getY()) + ", " + Twine(countOf(o.getY())) + ", " +
-               dtypeName(cast<BufferType>(o.getY().getType()).getElement()) + ", " + Twine(o.getPp()) + ", " + Twine(o.getTag()) + ");");
+        w.line("  " + receive("recv", o.getWhat(), o.getY(), o.getPp(), o.getTag()));
+      })
+      .Case([&](PostRecvOp o) {
+        w.line("  " + receive("post_recv", o.getWhat(), o.getY(), o.getPp(), o.getTag()));
+      })
+      .Case([&](WaitRecvOp o) {
+        w.line("  " + receive("wait_recv", o.getWhat(), o.getY(), o.getPp(), o.getTag()));
       })
       .Case([&](LoadBatchOp o) {
         auto orNull = [&](Value v) { return v ? name(v) : std::string("nullptr"); };

@@ -83,6 +83,8 @@ void emitPrograms(Writer &w) {
   field("step", "step");
   field(Twine(int64_t(model.getMtpDepths())), "mtp_depths");
   field(w.from->hasAttr("lf.deterministic") ? "1" : "0", "deterministic");
+  auto messages = w.from.getOps<MessageOp>();
+  field((messages.empty() ? "nullptr, " : "messages, ") + count(messages), "messages");
   w.line("};");
   w.line();
   w.line("int main(int argc, char **argv) { return lf_main(argc, argv, &program); }");

@@ -90,6 +90,17 @@ void emitTables(Writer &w) {
     w.line("    {" + Twine(m.getParameters()) + ", " + Twine(m.getGradients()) + ", " + Twine(m.getOptimizer()) + ", " +
            Twine(m.getSaved()) + ", " + Twine(m.getWorkspace().value_or(m.getBase())) + ", 0},");
   w.line("};");
+  auto messages = w.from.getOps<MessageOp>();
+  if (!messages.empty()) {
+    w.comment("Messages of a step: from and to pipeline rank, tag, count of the largest, type.");
+    w.line("static const lf_message messages[] = {");
+    for (MessageOp m : messages) {
+      auto type = cast<BufferType>(m.getType());
+      w.line("    {" + Twine(int64_t(m.getFrom())) + ", " + Twine(int64_t(m.getTo())) + ", " + Twine(int64_t(m.getTag())) +
+             ", " + Twine(type.getCount()) + ", " + dtypeName(type.getElement()) + "},");
+    }
+    w.line("};");
+  }
   w.line();
 }
 

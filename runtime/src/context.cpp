@@ -27,6 +27,16 @@ void connect_rank(lf_rank &c, std::shared_ptr<Transport> transport) {
   for (int32_t i = 0; i < c.program->num_comms; ++i)
     c.comms.push_back(
         c.transport->make_group(c.program->comms[i].name, group_members(*c.program, c.rank, c.program->comms[i].axes)));
+  for (int32_t i = 0; i < c.program->num_messages; ++i) {
+    const lf_message &m = c.program->messages[i];
+    if (m.from != c.pp && m.to != c.pp)
+      continue;
+    const int32_t pp = m.from == c.pp ? m.to : m.from, size = group_size(*c.program, c.program->pp);
+    if (pp == c.pp || pp < 0 || pp >= size)
+      throw Failure{2, "expected message " + std::to_string(i) + " of the program to connect two pipeline ranks below " +
+                           std::to_string(size) + ", got " + std::to_string(m.from) + " and " + std::to_string(m.to)};
+    c.transport->open_channel(group_peer(*c.program, c.rank, c.program->pp, pp), m.tag, m.from == c.pp);
+  }
 }
 
 // ---- Arenas -------------------------------------------------------------------------------------------------------
@@ -157,4 +167,12 @@ void lf_send(lf_rank *c, const char *what, const void *x, int64_t count, lf_dtyp
 
 void lf_recv(lf_rank *c, const char *what, void *y, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
   c->transport->recv(what, y, count, type, pipeline_peer(c, what, pp), tag);
+}
+
+void lf_post_recv(lf_rank *c, const char *what, void *y, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
+  c->transport->post_recv(what, y, count, type, pipeline_peer(c, what, pp), tag);
+}
+
+void lf_wait_recv(lf_rank *c, const char *what, void *y, int64_t count, lf_dtype type, int32_t pp, int32_t tag) {
+  c->transport->wait_recv(what, y, count, type, pipeline_peer(c, what, pp), tag);
 }

@@ -35,6 +35,8 @@ const char *op_name(OpKind kind) {
     return "send";
   case OpKind::Recv:
     return "recv";
+  case OpKind::PostRecv:
+    return "post_recv";
   case OpKind::Enter:
     return "enter";
   }

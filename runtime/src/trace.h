@@ -26,9 +26,10 @@ enum class OpKind : int32_t {
   Barrier,
   Send,
   Recv,
+  PostRecv, ///< of a receive in two parts; its wait is a Recv
   Enter, ///< lf_enter: not a communication, but says where a busy rank is
 };
-inline constexpr int num_op_kinds = 10;
+inline constexpr int num_op_kinds = 11;
 
 /// "all_gather", ...: the names of plan.json's traffic and of `comm_bytes`.
 const char *op_name(OpKind);

@@ -126,7 +126,7 @@ MutableProgram makeMutable(const std::string &emitted) {
 }
 
 std::vector<ScheduleMutant> mutateSchedule(const std::string &module) {
-  static const std::regex message(R"(^ *(lf\.(?:send|recv) "\w+" @\w+ (?:to|from) @\w+) micro_batch.*)");
+  static const std::regex message(R"(^ *(lf\.(?:send|recv|post_recv) "\w+" @\w+ (?:to|from) @\w+) micro_batch.*)");
   std::vector<std::string> lines;
   std::istringstream stream(module);
   for (std::string line; std::getline(stream, line);)

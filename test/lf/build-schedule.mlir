@@ -71,12 +71,13 @@ lf.chain embed @embed layers [@a] counts [8] head @head
 // Two chunks on a rank: 1F1B is interleaved. Each chunk has slots of its own.
 // CHUNKS-LABEL: lf.program @pp0 pp 0
 // CHUNKS:         lf.send "forward" @stage0 to @stage1 micro_batch 3 slot 3
-// CHUNKS-NEXT:    lf.recv "forward" @stage4 from @stage3 micro_batch 0 slot 0
+// CHUNKS-NEXT:    lf.recv "forward" @stage4 from @stage3 micro_batch 0 slot 0 posted
+// CHUNKS-NEXT:    lf.post_recv "forward" @stage4 from @stage3 micro_batch 1
 // CHUNKS-NEXT:    lf.run "forward" @stage4 micro_batch 0 slot 0
 // CHUNKS-NEXT:    lf.send "forward" @stage4 to @stage5 micro_batch 0 slot 0
 // CHUNKS:         lf.run "backward" @stage4 micro_batch 3 slot 3
 // CHUNKS-NEXT:    lf.send "backward" @stage4 to @stage3 micro_batch 3 slot 3
-// CHUNKS-NEXT:    lf.recv "backward" @stage0 from @stage1 micro_batch 0 slot 0
+// CHUNKS-NEXT:    lf.recv "backward" @stage0 from @stage1 micro_batch 0 slot 0 posted
 // CHUNKS-LABEL: lf.program @pp3 pp 3
 // CHUNKS:         lf.load_batch @stage7 micro_batch 0 slot 0
 // CHUNKS-NEXT:    lf.recv "forward" @stage7 from @stage6 micro_batch 0 slot 0

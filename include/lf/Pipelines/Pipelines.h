@@ -21,6 +21,7 @@ struct PipelineOptions {
   int64_t pp = 1, dp = 1, tp = 1, tpRep = 1, microBatches = 1;
   int64_t vpp = 1, groupSize = 0; ///< chunks on a rank; micro-batches of a group, 0: pp
   bool sequenceParallel = false;
+  bool overlapP2p = true; ///< post receives ahead, where a rank has several chunks
   std::string layout, schedule = "1f1b";
 };
 

@@ -30,6 +30,7 @@ struct ParallelPlan {
   std::string layout;             ///< the user's own spelling; empty: derived; autoLayout: by costs
   std::string schedule = "1f1b";  ///< gpipe | 1f1b | interleaved | zb-h1 | zb-v
   int64_t groupSize = 0;          ///< micro-batches that run through a chunk before the next chunk; 0: pp
+  bool overlapP2p = true;         ///< with several chunks on a rank, receives are posted ahead
 
   // shapes
   int64_t seqLength = 0, microBatch = 1, globalBatch = 0;

@@ -66,6 +66,7 @@ struct PlanReport {
   std::vector<PipelineRankReport> ranks;
   SchedulingProblem problem;
   Programs programs;
+  Receives receives = Receives::atUse; ///< of the programs' messages
   double flopsPerToken = 0; ///< forward and backward, whole model
 
   int64_t tokensPerStep() const { return plan.globalBatch * plan.seqLength; }

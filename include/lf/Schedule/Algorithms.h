@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "lf/Schedule/SchedulingProblem.h"
+#include "lf/Schedule/Messages.h"
 #include <string_view>
 
 namespace lf {
@@ -27,6 +27,7 @@ struct ScheduleRequest {
   int64_t pp = 1, vpp = 1, microBatches = 1;
   int64_t groupSize = 0;      ///< --microbatch-group-size-per-virtual-pipeline-stage; 0: pp
   bool expertOverlap = false; ///< --overlap-moe-expert-parallel-comm
+  bool overlapP2p = true;     ///< without --no-overlap-p2p-communication; read when there are several chunks
 };
 
 /// Problem and solution, verified.
@@ -35,6 +36,7 @@ struct PipelineSchedule {
   SchedulingProblem problem;
   Programs programs;
   int64_t buffers = 1; ///< messages that a channel has to hold (VerifySchedule.h)
+  Receives receives = Receives::atUse; ///< ahead with several chunks, unless overlapP2p is off
 };
 
 /// Problem, check, algorithm, verify. "1f1b" with vpp > 1 is "interleaved". Throws lf::Error (exit 2) when the schedule

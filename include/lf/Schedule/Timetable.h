@@ -1,12 +1,14 @@
 //===- Timetable.h - When each action of a schedule runs ------------------===//
 //
 // Gives programs time: durations of passes and transfers in, start and end of each action out. Transfers run beside the
-// computation and buffers are not counted; an action starts when the rank is free and its inputs are there.
+// computation and buffers are not counted; an action starts when the rank is free and its inputs are there. A transfer
+// begins when its data is made and its receiver has asked for it (Receives in Messages.h): data that is large enough to
+// take time has no other place to go to.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "lf/Schedule/SchedulingProblem.h"
+#include "lf/Schedule/Messages.h"
 #include <array>
 
 namespace lf {
@@ -40,7 +42,7 @@ struct Timetable {
 };
 
 /// Programs must have passed verifySchedule; throws std::logic_error if they wait for each other.
-Timetable timetable(const SchedulingProblem &, const Programs &, const ScheduleCosts &);
+Timetable timetable(const SchedulingProblem &, const Programs &, const ScheduleCosts &, Receives = Receives::atUse);
 
 /// One row a rank, time to the right, `unit` a column (0: the shortest duration). An action is "F3" ("F3.1" on chunk 1,
 /// when there is more than one) and "-" while it lasts, "." is idle. At most `columns` columns; a last line says what
@@ -50,7 +52,9 @@ std::string printTimetable(const SchedulingProblem &, const Programs &, const Ti
 
 /// The planned schedule in Chrome's trace format (chrome://tracing, Perfetto). Each rank has a track "pp0 passes", a slice
 /// an action, and a track "pp0 messages", a slice from the end of the action that sends to the start of the one that
-/// reads; an arrow a message. `scale` turns the unit of the timetable into microseconds.
-std::string planTrace(const SchedulingProblem &, const Programs &, const Timetable &, double scale = 1e6);
+/// reads; an arrow a message. Receives that are posted ahead have an instant, "post F3", on the messages' track. `scale` turns
+/// the unit of the timetable into microseconds.
+std::string planTrace(const SchedulingProblem &, const Programs &, const Timetable &, double scale = 1e6,
+                      Receives = Receives::atUse);
 
 } // namespace lf

@@ -7,8 +7,10 @@
 //   S4 between two stages on one rank, the input is made before it is used
 //   S5 on each channel the i-th receive takes the i-th send, and no message is left over
 //   S6 no cyclic wait
+//   S7 a receive in two parts is posted once, then waited for once, in the order of posts of its channel, and no other
+//      receive of the channel comes between
 // Buffering: a channel is (from rank, to rank, tag), that is one edge between two stages in one direction, and holds
-// `buffers` messages. A receive waits for a message; a send waits for a free buffer. A rank runs its events one by one,
+// `buffers` messages. A receive waits for a message; a send waits for a free buffer; a post waits for nothing. A rank runs its events one by one,
 // so whether all end does not depend on timing, and one untimed run decides it.
 //
 //===----------------------------------------------------------------------===//
@@ -19,7 +21,7 @@
 namespace lf {
 
 struct ScheduleFault {
-  std::string rule; ///< "S1" .. "S6"
+  std::string rule; ///< "S1" .. "S7"
   int64_t rank = 0;
   int64_t index =
       -1; ///< of the action (verifySchedule) or event (verifyMessages) in the rank's list; -1: none is there
@@ -33,13 +35,17 @@ struct Verification {
   bool ok() const { return faults.empty(); }
 };
 
-/// S1 to S6. A bundle is alive from its F to its last pass (W where the problem splits it off, else B).
-Verification verifySchedule(const SchedulingProblem &, const Programs &, int64_t buffers = 1);
+/// S1 to S7, with the messages of insertMessages. A bundle is alive from its F to its last pass (W where the problem splits it off, else B).
+Verification verifySchedule(const SchedulingProblem &, const Programs &, int64_t buffers = 1,
+                            Receives = Receives::atUse);
+/// The same with the messages of `events`, whose runs are the programs.
+Verification verifySchedule(const SchedulingProblem &, const Programs &, const EventPrograms &events, int64_t buffers);
 
-/// S5 and S6 for events, whoever placed them.
+/// S5 to S7 for events, whoever placed them.
 std::vector<ScheduleFault> verifyMessages(const EventPrograms &, int64_t buffers = 1);
 
-/// The action that `events[event]` is, or belongs to: which run of the list, from 0.
+/// The action that `events[event]` is, or stands with: which run of the list, from 0. A post stands with the action before
+/// which it is made.
 int64_t actionIndex(const std::vector<Event> &events, int64_t event);
 
 /// The least number of buffers a channel with which the programs end; 0 if no number helps.

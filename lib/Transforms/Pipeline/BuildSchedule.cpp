@@ -55,12 +55,12 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
     }
     try {
       ::lf::ScheduleKind kind = ::lf::parseSchedule(std::string_view(schedule.getValue()));
-      ::lf::PipelineSchedule order = ::lf::buildSchedule(kind, {pp, chunks, microBatches, groupSize});
+      ::lf::PipelineSchedule order = ::lf::buildSchedule(kind, {pp, chunks, microBatches, groupSize, false, overlapP2p});
       if (failed(checkStages(order.problem)))
         return signalPassFailure();
       OpBuilder builder(&getContext());
       builder.setInsertionPointAfter(stages.back());
-      for (auto [rank, events] : llvm::enumerate(::lf::insertMessages(order.problem, order.programs)))
+      for (auto [rank, events] : llvm::enumerate(::lf::insertMessages(order.problem, order.programs, order.receives)))
         if (failed(emit(builder, order, rank, events)))
           return signalPassFailure();
     } catch (const ::lf::Error &error) {
@@ -99,19 +99,32 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
       StageOp stage = stages[index];
       auto symbol = [&](int64_t i) { return FlatSymbolRefAttr::get(stages[i].getSymNameAttr()); };
       bool forward = action.pass == ::lf::Pass::F;
+      StringAttr pass = body.getStringAttr(nameOf(action.pass));
+      if (event.kind == ::lf::EventKind::post) { // of a later action, whose bundle has no slot yet
+        PostRecvOp::create(body, loc, pass, symbol(index), symbol(forward ? index - 1 : index + 1),
+                           body.getI64IntegerAttr(action.microBatch));
+        continue;
+      }
       if (forward && current != action)
         slots[action.chunk].take(action.microBatch);
       IntegerAttr microBatch = body.getI64IntegerAttr(action.microBatch), slot = body.getI64IntegerAttr(slots[action.chunk].of(action.microBatch));
       if (forward && current != action && stage.takesTokens())
         LoadBatchOp::create(body, loc, symbol(index), microBatch, slot);
       current = action;
-      StringAttr pass = body.getStringAttr(nameOf(action.pass));
       switch (event.kind) {
-      case ::lf::EventKind::receive: RecvOp::create(body, loc, pass, symbol(index), symbol(forward ? index - 1 : index + 1), microBatch, slot); break;
+      case ::lf::EventKind::post: break;
+      case ::lf::EventKind::wait:
+      case ::lf::EventKind::receive:
+        RecvOp::create(body, loc, pass, symbol(index), symbol(forward ? index - 1 : index + 1), microBatch, slot,
+                       event.kind == ::lf::EventKind::wait ? body.getUnitAttr() : UnitAttr());
+        break;
       case ::lf::EventKind::run: RunOp::create(body, loc, pass, symbol(index), microBatch, slot); break;
       case ::lf::EventKind::send: SendOp::create(body, loc, pass, symbol(index), symbol(forward ? index + 1 : index - 1), microBatch, slot); break;
       }
-      bool lastLine = &event == &events.back() || (&event)[1].action != action;
+      const ::lf::Event *next = &event + 1, *end = events.data() + events.size();
+      while (next != end && next->kind == ::lf::EventKind::post)
+        ++next;
+      bool lastLine = next == end || next->action != action;
       if (lastLine && action.pass == last)
         slots[action.chunk].release(action.microBatch);
     }

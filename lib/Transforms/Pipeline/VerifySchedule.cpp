@@ -4,6 +4,7 @@
 // is judged too.
 //
 //===----------------------------------------------------------------------===//
+#include "lf/Schedule/Messages.h"
 #include "lf/Schedule/VerifySchedule.h"
 #include "lf/Transforms/Passes.h"
 #include <map>
@@ -37,17 +38,21 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
       if (failed(checkLines(program, rank)))
         return signalPassFailure();
     ::lf::Programs orders(programs.size());
+    ::lf::EventPrograms events(programs.size());
     for (auto [rank, program] : llvm::enumerate(programs))
-      for (RunOp run : program.getBody().front().getOps<RunOp>()) {
-        StageOp stage = stages[number(run.getStage())];
-        problem.microBatches = std::max<int64_t>(problem.microBatches, run.getMicroBatch() + 1);
-        orders[rank].push_back({*passOf(run.getPass()), int64_t(run.getMicroBatch()), int64_t(stage.getChunk())});
-      }
+      for (Operation &line : program.getBody().front())
+        if (std::optional<::lf::Event> event = eventOf(line)) {
+          events[rank].push_back(*event);
+          if (event->kind != ::lf::EventKind::run)
+            continue;
+          problem.microBatches = std::max<int64_t>(problem.microBatches, event->action.microBatch + 1);
+          orders[rank].push_back(event->action);
+        }
     // Sends return when the data may be reused; every transport holds as many messages of a channel as a program states.
     int64_t buffers = 1;
     for (ProgramOp program : programs)
       buffers = std::max<int64_t>(buffers, program.getBuffers());
-    ::lf::Verification verdict = ::lf::verifySchedule(problem, orders, buffers);
+    ::lf::Verification verdict = ::lf::verifySchedule(problem, orders, events, buffers);
     for (const ::lf::ScheduleFault &fault : verdict.faults)
       programs[fault.rank].emitError() << "(" << fault.rule << ") " << fault.message;
     if (!verdict.ok())
@@ -63,6 +68,27 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
   }
   int64_t number(StringRef name) {
     return llvm::find_if(stages, [&](StageOp stage) { return stage.getSymName() == name; }) - stages.begin();
+  }
+
+  /// The line as lib/Schedule sees it; none for what is no pass and no message. The lines have been checked.
+  std::optional<::lf::Event> eventOf(Operation &line) {
+    auto event = [&](::lf::EventKind kind, StringRef passName, int64_t microBatch, StringRef own, StringRef other,
+                     StringRef receiver) {
+      ::lf::Pass pass = *passOf(passName);
+      bool run = other.empty();
+      return ::lf::Event{kind, {pass, microBatch, int64_t(stages[number(own)].getChunk())},
+                         run ? -1 : int64_t(stages[number(other)].getPp()), run ? -1 : ::lf::messageTag(number(receiver), pass)};
+    };
+    if (auto run = dyn_cast<RunOp>(line))
+      return event(::lf::EventKind::run, run.getPass(), run.getMicroBatch(), run.getStage(), "", "");
+    if (auto send = dyn_cast<SendOp>(line))
+      return event(::lf::EventKind::send, send.getPass(), send.getMicroBatch(), send.getFrom(), send.getTo(), send.getTo());
+    if (auto post = dyn_cast<PostRecvOp>(line))
+      return event(::lf::EventKind::post, post.getPass(), post.getMicroBatch(), post.getTo(), post.getFrom(), post.getTo());
+    if (auto recv = dyn_cast<RecvOp>(line))
+      return event(recv.getPosted() ? ::lf::EventKind::wait : ::lf::EventKind::receive, recv.getPass(), recv.getMicroBatch(),
+                   recv.getTo(), recv.getFrom(), recv.getTo());
+    return std::nullopt;
   }
 
   /// Every rank has as many chunks, placed in one of the two ways that lib/Schedule knows.
@@ -94,18 +120,26 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
   static Line lineOf(SendOp op) { return {op.getFrom(), int64_t(op.getMicroBatch()), int64_t(op.getSlot())}; }
 
   /// Around each run stand its lines, and no others: load_batch (stages with ids or labels, forward), the receive, the
-  /// run, the send. There is no message between stages of one rank, and none for weight gradients. A bundle lives in
-  /// one slot.
+  /// run, the send. Posts of receives may stand between them. There is no message between stages of one rank, and none for
+  /// weight gradients. A bundle lives in one slot.
   LogicalResult checkLines(ProgramOp program, int64_t rank) {
     if (int64_t(program.getPp()) != rank)
       return program.emitError() << "expected the program of pipeline rank " << rank << ", got rank " << int64_t(program.getPp());
     owners.clear();
     Operation *line = program.getBody().front().empty() ? nullptr : &program.getBody().front().front();
+    auto skipPosts = [&] {
+      for (; isa_and_nonnull<PostRecvOp>(line); line = line->getNextNode())
+        if (failed(checkPost(program, cast<PostRecvOp>(line))))
+          return failure();
+      return success();
+    };
+    bool postsAreRight = succeeded(skipPosts());
     auto take = [&](auto op) {
       line = line->getNextNode();
+      postsAreRight = postsAreRight && succeeded(skipPosts());
       return op;
     };
-    while (line && !isa<SyncGradsOp, OptimizerStepOp>(line)) {
+    while (postsAreRight && line && !isa<SyncGradsOp, OptimizerStepOp>(line)) {
       auto load = dyn_cast<LoadBatchOp>(line);
       if (load && !(load = take(load), line))
         return load.emitError() << "expected the forward pass of this micro-batch after this line, got nothing";
@@ -119,9 +153,11 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
       auto send = dyn_cast_or_null<SendOp>(line);
       if (send)
         take(send);
-      if (failed(checkPass(program, load, recv, run, send)))
+      if (!postsAreRight || failed(checkPass(program, load, recv, run, send)))
         return failure();
     }
+    if (!postsAreRight)
+      return failure();
     Operation *step = line ? line->getNextNode() : nullptr;
     if (!step || !isa<SyncGradsOp>(line))
       return program.emitError() << "expected a program to end in lf.sync_grads and lf.optimizer_step, got none";
@@ -129,6 +165,22 @@ struct VerifySchedule : public mlir::lf::impl::LfVerifyScheduleBase<VerifySchedu
       return step->emitError() << "expected lf.optimizer_step after lf.sync_grads, got \"" << step->getName() << "\"";
     if (Operation *more = step->getNextNode())
       return more->emitError() << "expected nothing after lf.optimizer_step, got \"" << more->getName() << "\"";
+    return success();
+  }
+
+  /// A post names a stage of this rank and the other rank's stage that its message comes from. That it has one receive,
+  /// later, is S7's.
+  LogicalResult checkPost(ProgramOp program, PostRecvOp post) {
+    int64_t count = stages.size(), at = number(post.getTo()), source = number(post.getFrom());
+    std::optional<::lf::Pass> pass = passOf(post.getPass());
+    if (!pass || *pass == ::lf::Pass::W)
+      return post.emitError() << "expected pass \"forward\" or \"backward\", got \"" << post.getPass() << "\"";
+    if (at == count || int64_t(stages[at].getPp()) != int64_t(program.getPp()))
+      return post.emitError() << "expected a stage of pipeline rank " << int64_t(program.getPp()) << ", got " << post.getToAttr();
+    int64_t from = *pass == ::lf::Pass::F ? at - 1 : at + 1;
+    if (source == count || source != from || stages[from].getPp() == stages[at].getPp())
+      return post.emitError() << "expected a message from the stage " << (*pass == ::lf::Pass::F ? "before" : "after") << " stage " << at
+                              << ", on another rank, got " << post.getFromAttr();
     return success();
   }
 

@@ -90,6 +90,13 @@ typedef struct {
   int32_t copy;  /* as in lf_place */
 } lf_region;
 
+/* Messages of one step from pipeline rank `from` to pipeline rank `to` with one tag: of at most `count` elements. */
+typedef struct {
+  int32_t from, to, tag;
+  int64_t count;
+  lf_dtype type;
+} lf_message;
+
 /* Bytes of one pipeline rank, by category, as planned. `optimizer` is both moments and, in a bfloat16 program, the master
  * weights; else the parameters are their own. */
 typedef struct {
@@ -124,6 +131,8 @@ typedef struct lf_program {
   void (*step)(lf_rank *); /* one training step of this rank */
   int32_t mtp_depths;      /* depths of multi-token prediction, at most LF_MAX_DEPTHS */
   int32_t deterministic;   /* two runs give the same bits; on the cpu they always do */
+  const lf_message *messages; /* every (from, to, tag) of a step, once; all are connected before the first step */
+  int32_t num_messages;
 } lf_program;
 
 /* Entry point of the emitted main(): parses the command line (docs/running.md), starts or joins the ranks, trains.
@@ -188,6 +197,12 @@ void lf_all_to_all(lf_rank *, const char *what, const void *x, void *y, int64_t 
  * order; lf_send returns when x may be reused. */
 void lf_send(lf_rank *, const char *what, const void *x, int64_t count, lf_dtype, int32_t pp, int32_t tag);
 void lf_recv(lf_rank *, const char *what, void *y, int64_t count, lf_dtype, int32_t pp, int32_t tag);
+/* The same in two parts (MPI_Irecv, MPI_Wait): lf_post_recv says where the message goes and returns at once;
+ * lf_wait_recv, with the same arguments, returns when what is issued from then on sees it there. Between the two y is
+ * neither read nor written. Of one pair and tag, waits come in the order of the posts, one for each, in the same step,
+ * and no lf_recv comes between. The pair and tag are in lf_program::messages. */
+void lf_post_recv(lf_rank *, const char *what, void *y, int64_t count, lf_dtype, int32_t pp, int32_t tag);
+void lf_wait_recv(lf_rank *, const char *what, void *y, int64_t count, lf_dtype, int32_t pp, int32_t tag);
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------------ */
 

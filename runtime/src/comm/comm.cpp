@@ -3,6 +3,7 @@
 // Idea: a typed call becomes one Call; the back end's run() carries it out between "issued" and "done".
 #include "comm/comm.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace lf::rt {
@@ -151,6 +152,13 @@ static void check_peer(const Call &call, int32_t rank, int32_t world) {
                          "\" to be 0 or more, got " + std::to_string(call.count)};
 }
 
+uint64_t Transport::issue(const Call &call) {
+  uint64_t sequence =
+      attached_.trace->issue(*attached_.at, call.kind, call.what, "", call.count, call.peer, call.tag);
+  check_peer(call, rank_, world_);
+  return sequence;
+}
+
 void Transport::send(const char *what, const void *x, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
   Call call{.kind = OpKind::Send,
             .what = what,
@@ -160,25 +168,67 @@ void Transport::send(const char *what, const void *x, int64_t count, lf_dtype dt
             .dtype = dtype,
             .peer = peer,
             .tag = tag};
-  uint64_t sequence = attached_.trace->issue(*attached_.at, call.kind, what, "", count, peer, tag);
-  check_peer(call, rank_, world_);
+  uint64_t sequence = issue(call);
   run_send(call);
   attached_.trace->done(sequence);
 }
 
+static Call receive(OpKind kind, const char *what, void *y, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
+  return {.kind = kind,
+          .what = what,
+          .y = y,
+          .count = count,
+          .size = dtype_size(dtype),
+          .dtype = dtype,
+          .peer = peer,
+          .tag = tag};
+}
+
+/// "the receive of "stage1 input" from rank 0, tag 2"
+static std::string receive_text(const Call &call) {
+  return "the receive of \"" + std::string(call.what) + "\" from rank " + std::to_string(call.peer) + ", tag " +
+         std::to_string(call.tag);
+}
+
 void Transport::recv(const char *what, void *y, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
-  Call call{.kind = OpKind::Recv,
-            .what = what,
-            .y = y,
-            .count = count,
-            .size = dtype_size(dtype),
-            .dtype = dtype,
-            .peer = peer,
-            .tag = tag};
-  uint64_t sequence = attached_.trace->issue(*attached_.at, call.kind, what, "", count, peer, tag);
-  check_peer(call, rank_, world_);
+  Call call = receive(OpKind::Recv, what, y, count, dtype, peer, tag);
+  uint64_t sequence = issue(call);
+  for (const Call &post : posts_)
+    if (post.peer == peer && post.tag == tag)
+      throw Failure{5, "expected " + receive_text(post) + ", to be waited for before another one of that rank and tag, "
+                                                          "got recv \"" +
+                           what + "\""};
   run_recv(call);
   attached_.trace->done(sequence);
+}
+
+void Transport::post_recv(const char *what, void *y, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
+  Call call = receive(OpKind::PostRecv, what, y, count, dtype, peer, tag);
+  uint64_t sequence = issue(call);
+  run_post(call);
+  posts_.push_back(call);
+  attached_.trace->done(sequence);
+}
+
+void Transport::wait_recv(const char *what, void *y, int64_t count, lf_dtype dtype, int32_t peer, int32_t tag) {
+  Call call = receive(OpKind::Recv, what, y, count, dtype, peer, tag);
+  uint64_t sequence = issue(call);
+  auto post = std::find_if(posts_.begin(), posts_.end(),
+                           [&](const Call &posted) { return posted.peer == peer && posted.tag == tag; });
+  if (post == posts_.end())
+    throw Failure{5, "expected " + receive_text(call) + ", to be posted before it is waited for, got no post"};
+  if (post->y != y || post->count != count || post->dtype != dtype)
+    throw Failure{5, "expected a wait for " + receive_text(*post) + ", with the place, count and type of its post (count " +
+                         std::to_string(post->count) + "), got other ones (count " + std::to_string(count) + ")"};
+  posts_.erase(post);
+  run_wait(call);
+  attached_.trace->done(sequence);
+}
+
+void Transport::check_no_posts() const {
+  if (!posts_.empty())
+    throw Failure{5, "expected " + receive_text(posts_.front()) +
+                         ", to be waited for before the end of the step that posted it, got the end"};
 }
 
 } // namespace lf::rt

@@ -131,6 +131,15 @@ public:
   void send(const char *what, const void *x, int64_t count, lf_dtype, int32_t peer, int32_t tag);
   /// Messages of one pair and tag arrive in order; a message of another size is a Failure (5). ncclRecv, MPI_Irecv
   void recv(const char *what, void *y, int64_t count, lf_dtype, int32_t peer, int32_t tag);
+  /// A receive in two parts: after post_recv, y belongs to the transport until wait_recv of the same arguments returns.
+  /// Of one pair and tag: waits in the order of posts, no recv between. Failure (5) otherwise. MPI_Irecv, MPI_Wait
+  void post_recv(const char *what, void *y, int64_t count, lf_dtype, int32_t peer, int32_t tag);
+  void wait_recv(const char *what, void *y, int64_t count, lf_dtype, int32_t peer, int32_t tag);
+  /// Throws Failure (5) when a posted receive has not been waited for.
+  void check_no_posts() const;
+  /// Connects this rank to `peer` for messages with `tag`, which this rank sends or receives. Before the first step, after
+  /// the groups; all ranks call it in one order of messages, so that it may wait for the peer.
+  virtual void open_channel(int32_t peer, int32_t tag, bool sends) = 0;
   /// Between computations: lets messages move on, and throws Stopped when another rank failed. Cheap.
   virtual void poll() = 0;
   /// Called once, when this rank's body is over: returns when all ranks have called it, however long that takes, or
@@ -144,11 +153,18 @@ protected:
   Transport(int32_t rank, int32_t world, const Attached &attached) : attached_(attached), rank_(rank), world_(world) {}
   virtual void run_send(const Call &) = 0;
   virtual void run_recv(const Call &) = 0;
+  /// Never waits.
+  virtual void run_post(const Call &) = 0;
+  /// Of the oldest post of the call's pair and tag.
+  virtual void run_wait(const Call &) = 0;
 
   Attached attached_;
 
 private:
+  uint64_t issue(const Call &);
+
   int32_t rank_, world_;
+  std::vector<Call> posts_; ///< not yet waited for, oldest first
 };
 
 /// "0 2 5": ranks in a message.

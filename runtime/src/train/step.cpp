@@ -76,6 +76,7 @@ extern "C" void lf_adamw(lf_rank *c, const char *what, int64_t offset, int64_t c
 }
 
 extern "C" void lf_end_step(lf_rank *c) {
+  c->transport->check_no_posts();
   int64_t dp = 1;
   for (int32_t a = 0; a < c->program->num_axes; ++a)
     dp *= c->program->dp >> a & 1 ? c->program->axes[a].size : 1;

@@ -55,6 +55,25 @@ TEST(Failures, TimeoutNamesTheLateRank) {
   expect_says(o, "enter slow.bwd, layer 7, micro-batch 1: issued");
 }
 
+// A receive in two parts that is used wrongly stops the job at the call that is wrong.
+TEST(Failures, PostedReceivesAreWaitedForOnce) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"posted-not-at-all", "expected the receive of \"activation\" from rank 0, tag 3, to be posted before it is waited "
+                            "for, got no post"},
+      {"posted-elsewhere", "expected a wait for the receive of \"activation\" from rank 0, tag 3, with the place, count and "
+                           "type of its post (count 16), got other ones (count 16)"},
+      {"posted-and-passed", "expected the receive of \"activation\" from rank 0, tag 3, to be waited for before another one "
+                            "of that rank and tag, got recv \"other\""},
+      {"posted-and-left", "expected the receive of \"activation\" from rank 0, tag 3, to be waited for before the end of the "
+                          "step that posted it, got the end"},
+      {"posted-other-size", "expected 16 elements of 4 bytes for recv \"activation\" from rank 0, tag 3, got 8 of 4 bytes"}};
+  for (auto [name, says] : cases) {
+    Outcome o = scenario(name);
+    EXPECT_EQ(o.code, 5) << name;
+    expect_says(o, says);
+  }
+}
+
 TEST(Failures, FailingRankGivesItsCode) {
   Outcome o = scenario("failing");
   EXPECT_EQ(o.code, 4);

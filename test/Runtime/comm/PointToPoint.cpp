@@ -49,6 +49,42 @@ TEST_P(PointToPoint, BufferedInOrderPerTag) {
       0);
 }
 
+// Receives of both tags are posted before anything is sent, two of each; messages of another size than a small one move
+// while the rank does something else; each lands where its own post said.
+TEST_P(PointToPoint, PostedReceivesLandInOrder) {
+  TestProgram test(GetParam(), LF_F64);
+  const int32_t size = test.axes[0].size;
+  std::vector<lf_message> messages;
+  for (int32_t from = 0; from < size && size > 1; ++from)
+    for (int32_t tag : {4, 9})
+      messages.push_back({from, (from + 1) % size, tag, 200000, LF_F64});
+  test.program.messages = messages.data();
+  test.program.num_messages = static_cast<int32_t>(messages.size());
+  EXPECT_EQ(run_ranks(&test.program, {},
+                      [&](lf_rank &c) {
+                        const int32_t next = (c.pp + 1) % size, previous = (c.pp + size - 1) % size;
+                        if (size == 1)
+                          return;
+                        for (int64_t count : {0, 1, 200000}) {
+                          std::vector<std::vector<double>> y(4, std::vector<double>(count, -1.0));
+                          for (int32_t i = 0; i < 4; ++i)
+                            lf_post_recv(&c, "activation", y[i].data(), count, LF_F64, previous, i % 2 ? 9 : 4);
+                          std::vector<double> x(count);
+                          for (int32_t i = 0; i < 4; ++i) { // the tags in the other order
+                            x.assign(count, 1000.0 * c.rank + i);
+                            lf_send(&c, "activation", x.data(), count, LF_F64, next, i % 2 ? 4 : 9);
+                          }
+                          lf_enter(&c, "something else", -1, -1);
+                          const double from = 1000.0 * group_peer(test.program, c.rank, 1, previous);
+                          for (int32_t i : {1, 0, 2, 3}) {
+                            lf_wait_recv(&c, "activation", y[i].data(), count, LF_F64, previous, i % 2 ? 9 : 4);
+                            EXPECT_EQ(y[i], std::vector<double>(count, from + (i % 2 ? i - 1 : i + 1)));
+                          }
+                        }
+                      }),
+            0);
+}
+
 // With two ranks on the axis next and previous are one rank, so the test above would mix both streams: left out.
 static std::vector<std::vector<int32_t>> rings() {
   std::vector<std::vector<int32_t>> all = meshes(), some;

@@ -66,6 +66,26 @@ int run_scenario(const std::string &name) {
       sleep_for(1.2);
     });
   }
+  if (name.starts_with("posted-")) { // rank 1 misuses a receive in two parts
+    TestProgram test({2});
+    const lf_message message{0, 1, 3, 16, LF_F32};
+    test.program.messages = &message;
+    test.program.num_messages = 1;
+    return run_ranks(&test.program, options, [&](lf_rank &c) {
+      float z[2][16];
+      if (c.rank == 0) {
+        lf_send(&c, "activation", x, name == "posted-other-size" ? 8 : 16, LF_F32, 1, 3);
+        return lf_recv(&c, "never", z[0], 16, LF_F32, 1, 4); // keeps the rank until the other one fails
+      }
+      if (name != "posted-not-at-all")
+        lf_post_recv(&c, "activation", z[0], 16, LF_F32, 0, 3);
+      if (name == "posted-and-left")
+        return lf_end_step(&c);
+      if (name == "posted-and-passed")
+        lf_recv(&c, "other", z[1], 16, LF_F32, 0, 3);
+      lf_wait_recv(&c, "activation", z[name == "posted-elsewhere"], 16, LF_F32, 0, 3);
+    });
+  }
   if (name == "common") { // all ranks fail alike
     TestProgram test({2});
     return run_ranks(&test.program, options, [](lf_rank &) { throw Failure{75, "stopped by signal 15"}; });

@@ -47,8 +47,15 @@ TEST_F(PipelineFlagsTest, Schedules) {
             "\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
             "stages are the first and the last of what is left, so the layout has to say how many layers each has");
   EXPECT_EQ(refusal("--pp 2 --vpp 2 --global-batch-size 4 --no-overlap-p2p-communication"),
-            "\"--no-overlap-p2p-communication\" is not implemented yet with several chunks on a pipeline rank: messages are "
-            "buffered and the sender never waits; remove it");
+            "\"--no-overlap-p2p-communication\": expected a pipeline size (--pp) of at least 3 with 2 chunks on a rank, got 2; "
+            "remove the flag, or use one chunk");
+  EXPECT_EQ(refusal("--pp 2 --layout Et|t|t|tL --global-batch-size 4 --no-overlap-p2p-communication"),
+            "--pipeline-model-parallel-layout: expected a pipeline size (--pp) of at least 3 for 2 stages on a rank without "
+            "overlapped p2p, got 2; drop --no-overlap-p2p-communication, or use 2 stages");
+  const std::string chunks = "--pp 4 --layout E|t|t|t|t|||L --global-batch-size 4";
+  EXPECT_TRUE(plan(chunks).overlapP2p);
+  EXPECT_FALSE(plan(chunks + " --no-overlap-p2p-communication").overlapP2p);
+  EXPECT_EQ(plan(chunks + " --no-overlap-p2p-communication").options.count("no-overlap-p2p-communication"), 1u);
 }
 
 TEST_F(PipelineFlagsTest, Automatic) {

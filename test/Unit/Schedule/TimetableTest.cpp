@@ -78,6 +78,22 @@ TEST(Timetable, transfersDelayTheNeighbour) {
                    4 + 4 + 2 + 1 + 4 * 0.25 - 1);
 }
 
+TEST(Timetable, aReceivePostedAheadHidesTheTransfer) {
+  // rank 1: F0 F1 ... each F takes 2, its input is made each 1: posted while F0 runs, F1's input travels meanwhile
+  PipelineSchedule s = buildSchedule(ScheduleKind::gpipe, {2, 1, 3});
+  ScheduleCosts costs = uniformCosts(s.problem, 1, 1, 0, 0.5);
+  costs.pass[1][0] = 2;
+  auto start = [&](Receives receives, int64_t action) {
+    return timetable(s.problem, s.programs, costs, receives).spans[1][action].start;
+  };
+  EXPECT_DOUBLE_EQ(start(Receives::ahead, 0), 1.5);
+  EXPECT_DOUBLE_EQ(start(Receives::ahead, 1), 3.5);
+  EXPECT_DOUBLE_EQ(start(Receives::ahead, 2), 5.5);
+  EXPECT_DOUBLE_EQ(start(Receives::atUse, 0), 1.5);
+  EXPECT_DOUBLE_EQ(start(Receives::atUse, 1), 4.0); // asked for at 3.5, when F0 is over
+  EXPECT_DOUBLE_EQ(start(Receives::atUse, 2), 6.5);
+}
+
 TEST(Timetable, stagesOfTheirOwnCost) {
   PipelineSchedule s = buildSchedule(ScheduleKind::gpipe, {2, 1, 2});
   ScheduleCosts costs = uniformCosts(s.problem, 1, 2);
@@ -103,6 +119,24 @@ TEST(Timetable, printsRowsOfRanks) {
                                                                                     "rank 1 | .  F0 F1 .\n"
                                                                                     "rank 2 | .  .  F0 B0\n"
                                                                                     "(14 more columns)\n");
+}
+
+TEST(Timetable, traceShowsPosts) {
+  PipelineSchedule s = buildSchedule(ScheduleKind::interleaved, {2, 2, 2});
+  Timetable times = timetable(s.problem, s.programs, uniformCosts(s.problem, 1, 2, 0, 0.5), s.receives);
+  auto posts = [&](Receives receives) {
+    std::vector<std::string> names;
+    nlohmann::json trace = nlohmann::json::parse(planTrace(s.problem, s.programs, times, 1, receives));
+    for (const auto &event : trace.at("traceEvents"))
+      if (event.at("ph") == "i" && event.at("tid") == 3) // of rank 1
+        names.push_back(std::string(event.at("name")) + " at " + std::to_string(int(event.at("ts"))));
+    return names;
+  };
+  EXPECT_TRUE(posts(Receives::atUse).empty());
+  std::vector<std::string> ahead = posts(Receives::ahead);
+  ASSERT_EQ(ahead.size(), 6u); // four F and two B come from rank 0
+  EXPECT_EQ(ahead[0], "post F0 at 0");
+  EXPECT_EQ(ahead[1], "post F1 at 1"); // while F0 runs, from 1.5 on
 }
 
 TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {

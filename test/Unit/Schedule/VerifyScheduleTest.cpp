@@ -1,12 +1,13 @@
 //===- VerifyScheduleTest.cpp - Broken schedules are caught ---------------===//
 //
 // Mutates right schedules one place at a time: every drop, every duplicate, every swap that changes what is computed or
-// which message is met. Then one message of each rule, word by word.
+// which message is met, every part of a receive. Then one message of each rule, word by word.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Schedule/VerifySchedule.h"
 #include "lf/Schedule/Algorithms.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace lf;
@@ -125,6 +126,104 @@ TEST(VerifySchedule, everyMutationOfAMessageIsCaught) {
     EXPECT_GT(everywhere(right, redirect, caught), 0);
     EXPECT_GT(everywhere(right, toSelf, caught), 0);
   }
+}
+
+// With receives in two parts: a post that is lost, made twice, late, too late by a whole program, or in another's place.
+TEST(VerifySchedule, everyMutationOfAPostIsCaught) {
+  for (const PipelineSchedule &s : schedules()) {
+    SCOPED_TRACE(scheduleName(s.kind));
+    auto caught = [&](const EventPrograms &programs) { return !verifyMessages(programs, s.buffers).empty(); };
+    EventPrograms right = insertMessages(s.problem, s.programs, Receives::ahead);
+    ASSERT_FALSE(caught(right));
+    using Events = std::vector<Event>;
+    auto isHalf = [](const Event &event) { return event.kind == EventKind::post || event.kind == EventKind::wait; };
+    auto drop = [&](Events &events, size_t i) {
+      bool applies = isHalf(events[i]);
+      events.erase(events.begin() + i);
+      return applies;
+    };
+    auto duplicate = [&](Events &events, size_t i) {
+      bool applies = isHalf(events[i]);
+      events.insert(events.begin() + i, Event(events[i]));
+      return applies;
+    };
+    auto afterItsWait = [&](Events &events, size_t i) {
+      if (events[i].kind != EventKind::post)
+        return false;
+      for (size_t j = i + 1; j < events.size(); ++j)
+        if (events[j].kind == EventKind::wait && events[j].action == events[i].action) {
+          std::rotate(events.begin() + i, events.begin() + i + 1, events.begin() + j + 1);
+          return true;
+        }
+      return false;
+    };
+    auto atTheEnd = [&](Events &events, size_t i) {
+      bool applies = events[i].kind == EventKind::post;
+      std::rotate(events.begin() + i, events.begin() + i + 1, events.end());
+      return applies;
+    };
+    auto inOnePart = [&](Events &events, size_t i) { // the wait forgets that it was posted
+      bool applies = events[i].kind == EventKind::wait;
+      events[i].kind = EventKind::receive;
+      return applies;
+    };
+    auto ofAnother = [&](Events &events, size_t i) {
+      events[i].action.microBatch += 1;
+      return isHalf(events[i]);
+    };
+    EXPECT_GT(everywhere(right, drop, caught), 0);
+    EXPECT_GT(everywhere(right, duplicate, caught), 0);
+    EXPECT_GT(everywhere(right, afterItsWait, caught), 0);
+    EXPECT_GT(everywhere(right, atTheEnd, caught), 0);
+    EXPECT_GT(everywhere(right, inOnePart, caught), 0);
+    EXPECT_GT(everywhere(right, ofAnother, caught), 0);
+  }
+}
+
+// Posts stand one action ahead, the first action's at the beginning; there is none where no message is needed.
+TEST(VerifySchedule, postsStandOneActionAhead) {
+  PipelineSchedule s = buildSchedule(ScheduleKind::oneForwardOneBackward, {2, 1, 2}); // rank 1: F0 B0 F1 B1
+  std::string text;
+  EventPrograms events = insertMessages(s.problem, s.programs, Receives::ahead);
+  for (const Event &event : events[1])
+    text += describe(event) + "\n";
+  EXPECT_EQ(text, "post of the receive for F mb 0 chunk 0 from rank 0\n"
+                  "posted receive for F mb 0 chunk 0 from rank 0\n"
+                  "F mb 0 chunk 0\n"
+                  "post of the receive for F mb 1 chunk 0 from rank 0\n"
+                  "B mb 0 chunk 0\n"
+                  "send of B mb 0 chunk 0 to rank 0\n"
+                  "posted receive for F mb 1 chunk 0 from rank 0\n"
+                  "F mb 1 chunk 0\n"
+                  "B mb 1 chunk 0\n"
+                  "send of B mb 1 chunk 0 to rank 0\n");
+  EXPECT_EQ(buildSchedule(ScheduleKind::interleaved, {2, 2, 4}).receives, Receives::ahead);
+  EXPECT_EQ(buildSchedule(ScheduleKind::interleaved, {3, 2, 3, 0, false, false}).receives, Receives::atUse);
+  EXPECT_EQ(s.receives, Receives::atUse); // one chunk
+}
+
+TEST(VerifySchedule, postsAreNamed) {
+  Action f{Pass::F, 0, 0};
+  EventPrograms right = {{{EventKind::run, f, -1, -1}, {EventKind::send, f, 1, 2}},
+                         {{EventKind::post, f, 0, 2}, {EventKind::wait, f, 0, 2}, {EventKind::run, f, -1, -1}}};
+  EXPECT_TRUE(verifyMessages(right).empty());
+  EventPrograms wrong = right;
+  std::swap(wrong[1][0], wrong[1][1]);
+  EXPECT_EQ(verifyMessages(wrong).at(0).message,
+            "rank 1, action 0 (event 0): posted receive for F mb 0 chunk 0 from rank 0: expected its post to be the oldest "
+            "open one of tag 2, got none");
+  wrong = right;
+  wrong[1][1].kind = EventKind::receive;
+  EXPECT_EQ(verifyMessages(wrong).at(0).message,
+            "rank 1, action 0 (event 1): receive for F mb 0 chunk 0 from rank 0: expected no posted receive of tag 2 to be "
+            "open, got that of mb 0 (event 0)");
+  wrong = right;
+  wrong[1].insert(wrong[1].begin(), Event(wrong[1].front()));
+  ASSERT_EQ(verifyMessages(wrong).size(), 1u);
+  EXPECT_EQ(verifyMessages(wrong)[0].rule, "S7");
+  EXPECT_EQ(verifyMessages(wrong)[0].message,
+            "rank 1, action 0 (event 1): post of the receive for F mb 0 chunk 0 from rank 0: expected it to be waited for, "
+            "got the end of the program");
 }
 
 TEST(VerifySchedule, messagesNameRankAndAction) {

@@ -281,6 +281,9 @@ public:
   const char *name() const override { return "local"; }
   void abort(const Failure &failure) override { job_->fail(rank(), failure); }
   void leave() override {} // the threads are joined
+  void open_channel(int32_t peer, int32_t tag, bool sends) override {
+    job_->state().mailboxes.find(sends ? rank() : peer, sends ? peer : rank(), tag);
+  }
 
   std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
     LocalJob::State &state = job_->state();
@@ -322,6 +325,11 @@ private:
       give_up(*job_, rank(), attached_, timeout_seconds, outcome, "rank " + std::to_string(call.peer));
     box.pop(call, device_of(call, call.y));
   }
+
+  // A message that was sent lies in memory that all threads share: there is nothing to start, and nothing that may write
+  // to y of a rank that has failed meanwhile.
+  void run_post(const Call &) override { poll(); }
+  void run_wait(const Call &call) override { run_recv(call); }
 
   std::shared_ptr<LocalJob> job_;
   int32_t groups_ = 0;

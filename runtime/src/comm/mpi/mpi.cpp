@@ -1,6 +1,7 @@
 // mpi.cpp - the transport of an mpi job: groups, buffered messages, failures.
 //
-// Idea: a send copies and posts; a receive looks for its message first, so that another size is named, not truncated.
+// Idea: a send copies and posts; a receive looks for its message first, so that another size is named, not truncated. A
+// receive that is posted ahead goes straight to its place: a large message then moves while the rank computes.
 #include "comm/mpi/mpi.h"
 
 #include "comm/mpi/session.h"
@@ -36,6 +37,8 @@ public:
     int32_t index = static_cast<int32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
     return make_mpi_communicator(name, std::move(members), index, groups_++, waiter_);
   }
+
+  void open_channel(int32_t, int32_t, bool) override {} // MPI_Init has connected all
 
   void poll() override {
     reclaim();
@@ -77,6 +80,11 @@ private:
   struct Buffered {
     std::vector<char> data;
     MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  struct Posted {
+    int32_t peer = 0, tag = 0;
+    std::vector<MPI_Request> pieces;
   };
 
   void check_tag(const Call &call) {
@@ -137,9 +145,7 @@ private:
       int got = 0;
       LF_MPI(MPI_Get_count, &status, MPI_BYTE, &got);
       if (got != length)
-        throw Failure{5, "expected " + std::to_string(call.count) + " elements of " + std::to_string(call.size) +
-                             " bytes for recv \"" + call.what + "\" from rank " + std::to_string(call.peer) + ", tag " +
-                             std::to_string(call.tag) + ", got a message of " + std::to_string(begin + got) + " bytes"};
+        throw wrong_size(call, std::to_string(begin + got));
       MPI_Request request;
       LF_MPI(MPI_Imrecv, static_cast<char *>(call.y) + begin, length, MPI_BYTE, &message, &request);
       auto complete = [&] {
@@ -151,8 +157,54 @@ private:
     }
   }
 
+  void run_post(const Call &call) override {
+    check_tag(call);
+    poll();
+    Posted &post = posted_.emplace_back(Posted{call.peer, call.tag, {}});
+    const int64_t bytes = call.count * call.size;
+    for (int64_t begin = 0; begin == 0 || begin < bytes; begin += piece_bytes)
+      LF_MPI(MPI_Irecv, static_cast<char *>(call.y) + begin, static_cast<int>(std::min(piece_bytes, bytes - begin)),
+             MPI_BYTE, call.peer, call.tag, session().messages, &post.pieces.emplace_back());
+  }
+
+  void run_wait(const Call &call) override {
+    auto post = std::find_if(posted_.begin(), posted_.end(),
+                             [&](const Posted &p) { return p.peer == call.peer && p.tag == call.tag; });
+    std::vector<MPI_Request> pieces = std::move(post->pieces);
+    posted_.erase(post);
+    const int64_t bytes = call.count * call.size;
+    for (int64_t begin = 0; MPI_Request &piece : pieces) {
+      int result = MPI_SUCCESS, got = 0;
+      MPI_Status status;
+      auto complete = [&] {
+        int flag = 0;
+        result = MPI_Test(&piece, &flag, &status);
+        reclaim();
+        return result != MPI_SUCCESS || flag != 0;
+      };
+      waiter_.wait(complete, [&] { return "rank " + std::to_string(call.peer); });
+      int error = MPI_SUCCESS;
+      if (result != MPI_SUCCESS)
+        MPI_Error_class(result, &error);
+      if (error == MPI_ERR_TRUNCATE)
+        throw wrong_size(call, "more than " + std::to_string(bytes));
+      check_mpi(result, "MPI_Test");
+      LF_MPI(MPI_Get_count, &status, MPI_BYTE, &got);
+      if (got != std::min(piece_bytes, bytes - begin))
+        throw wrong_size(call, std::to_string(begin + got));
+      begin += piece_bytes;
+    }
+  }
+
+  static Failure wrong_size(const Call &call, const std::string &got) {
+    return {5, "expected " + std::to_string(call.count) + " elements of " + std::to_string(call.size) +
+                   " bytes for recv \"" + call.what + "\" from rank " + std::to_string(call.peer) + ", tag " +
+                   std::to_string(call.tag) + ", got a message of " + got + " bytes"};
+  }
+
   Waiter waiter_;
   int groups_ = 0;
+  std::vector<Posted> posted_; ///< oldest first
   std::deque<Buffered> sends_;
   std::vector<std::vector<char>> free_;
 };

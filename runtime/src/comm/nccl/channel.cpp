@@ -24,6 +24,19 @@ Channel::Channel(CudaDevice &device, int32_t from, int32_t to, int32_t tag, doub
   ncclComm_t comm = nullptr;
   LF_NCCL(ncclCommInitRank(&comm, 2, id, role_));
   comm_ = session().add(comm);
+  connect();
+}
+
+// NCCL connects two ranks at their first message, and each side waits for the other in that call: here both are.
+void Channel::connect() {
+  void *byte = nullptr;
+  LF_CUDA(cudaMalloc(&byte, 1));
+  if (role_ == 0)
+    LF_NCCL(ncclSend(byte, 1, ncclInt8, 1, comm_, stream_));
+  else
+    LF_NCCL(ncclRecv(byte, 1, ncclInt8, 0, comm_, stream_));
+  LF_CUDA(cudaStreamSynchronize(stream_));
+  LF_CUDA(cudaFree(byte));
 }
 
 Channel::~Channel() {
@@ -32,6 +45,11 @@ Channel::~Channel() {
   for (std::deque<Message> *list : {&queued_, &issued_})
     for (Message &message : *list)
       forget(message);
+  free_.insert(free_.end(), posted_.begin(), posted_.end());
+  for (Posted &post : free_) {
+    cudaEventDestroy(post.unused);
+    cudaEventDestroy(post.arrived);
+  }
   cudaStreamDestroy(stream_);
 }
 
@@ -63,7 +81,9 @@ void Channel::send(const void *x, int64_t bytes) {
   queued_.push_back(message);
 }
 
-bool Channel::advance() {
+bool Channel::advance() { return role_ == 0 ? advance_send() : advance_receive(); }
+
+bool Channel::advance_send() {
   Message message;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -77,6 +97,7 @@ bool Channel::advance() {
     LF_CUDA(packed);
   else
     return false;
+  session().control->post(peer_, name_);
   LF_NCCL(ncclSend(message.data, static_cast<size_t>(message.bytes), ncclInt8, 1, comm_, stream_));
   LF_CUDA(cudaEventRecord(message.sent, stream_));
   ++sent_;
@@ -86,14 +107,73 @@ bool Channel::advance() {
   return true;
 }
 
+bool Channel::advance_receive() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Posted &post : posted_) {
+    if (post.issued)
+      continue;
+    if (!post.offered) {
+      if (cudaError_t unused = cudaEventQuery(post.unused); unused != cudaErrorNotReady)
+        LF_CUDA(unused);
+      else
+        return false;
+      session().control->post(peer_, name_);
+      post.offered = true;
+      return true;
+    }
+    if (session().control->posts(name_) <= received_)
+      return false;
+    LF_NCCL(ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, stream_));
+    LF_CUDA(cudaEventRecord(post.arrived, stream_));
+    ++received_;
+    post.issued = true;
+    return true;
+  }
+  return false;
+}
+
 void Channel::receive(void *y, int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
   session().control->post(peer_, name_);
   LF_NCCL(ncclRecv(y, static_cast<size_t>(bytes), ncclInt8, 0, comm_, device_.compute()));
+  ++received_;
+}
+
+void Channel::post(void *y, int64_t bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Posted post;
+  if (!free_.empty()) {
+    post = free_.back();
+    free_.pop_back();
+  } else { // in the first steps
+    LF_CUDA(cudaEventCreateWithFlags(&post.unused, cudaEventDisableTiming));
+    LF_CUDA(cudaEventCreateWithFlags(&post.arrived, cudaEventDisableTiming));
+  }
+  post.data = y;
+  post.bytes = bytes;
+  post.offered = post.issued = false;
+  LF_CUDA(cudaEventRecord(post.unused, device_.compute()));
+  posted_.push_back(post);
+}
+
+void Channel::wait() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Posted post = posted_.front();
+  posted_.pop_front();
+  if (post.issued) {
+    LF_CUDA(cudaStreamWaitEvent(device_.compute(), post.arrived, 0));
+  } else { // nothing is left to compute meanwhile: wait on the compute stream itself
+    if (!post.offered)
+      session().control->post(peer_, name_);
+    LF_NCCL(ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, device_.compute()));
+    ++received_;
+  }
+  free_.push_back(post);
 }
 
 bool Channel::idle() {
   std::lock_guard<std::mutex> lock(mutex_);
-  return queued_.empty() && cudaStreamQuery(stream_) == cudaSuccess;
+  return queued_.empty() && posted_.empty() && cudaStreamQuery(stream_) == cudaSuccess;
 }
 
 } // namespace lf::rt::nccl

@@ -1,15 +1,17 @@
 // channel.h - messages from one rank to another with one tag, in order.
 //
 // Idea: each has a communicator of two, so that tags need no common order. A send copies into a buffer; it is issued
-// when the copy is there and the receiver has posted its side, so that no kernel waits for a receiver who may be busy
-// opening another channel: NCCL opens a communicator only when the device's work can end. Invariant: the rank's thread
-// opens, sends and receives; the transport's helper issues.
+// when the copy is there and the receiver has offered a place, so that no kernel waits for a receiver who may be busy with
+// something else. A receive that was posted ahead is offered when the device is done with its place, and issued, on a stream
+// of its own, when the sender says that it sends: it waits for nothing that this device still has to compute. Invariant:
+// the rank's thread opens, sends, posts and waits; the transport's helper issues.
 #pragma once
 
 #include "comm/nccl/session.h"
 #include "device/cuda/cuda_device.h"
 
 #include <deque>
+#include <vector>
 
 namespace lf::rt::nccl {
 
@@ -26,6 +28,10 @@ public:
   void send(const void *x, int64_t bytes);
   /// Receives into y on the compute stream.
   void receive(void *y, int64_t bytes);
+  /// Queues a receive into y, which the compute stream is done with once it has done what was issued so far.
+  void post(void *y, int64_t bytes);
+  /// What is issued on the compute stream from now on sees the message of the oldest post.
+  void wait();
   /// The helper's: issues what can be; true when something was.
   bool advance();
   /// True when everything that was queued has been received.
@@ -37,17 +43,29 @@ private:
     int64_t capacity = 0, bytes = 0;
     cudaEvent_t packed = nullptr, sent = nullptr;
   };
+  struct Posted {
+    void *data = nullptr;
+    int64_t bytes = 0;
+    bool offered = false, issued = false; ///< told to the sender; received on stream_
+    cudaEvent_t unused = nullptr, arrived = nullptr;
+  };
   void forget(Message &);
+  bool advance_send();
+  bool advance_receive();
+  void connect();
 
   CudaDevice &device_;
   std::string name_; ///< "0/2/5": from, to, tag
   int32_t role_;     ///< rank in the communicator: 0 sends
   int32_t peer_;     ///< world rank
   ncclComm_t comm_ = nullptr;
-  cudaStream_t stream_ = nullptr; ///< of sends
-  std::mutex mutex_;
-  std::deque<Message> queued_, issued_; ///< guarded by mutex_
-  int64_t sent_ = 0;                    ///< the helper's
+  cudaStream_t stream_ = nullptr; ///< of sends, and of receives posted ahead
+  std::mutex mutex_;              ///< guards what follows, and the communicator of a receiver
+  std::deque<Message> queued_, issued_;
+  int64_t sent_ = 0;     ///< the helper's
+  int64_t received_ = 0; ///< receives issued
+  std::deque<Posted> posted_; ///< not yet waited for, oldest first
+  std::vector<Posted> free_;  ///< their events, to be used again
 };
 
 } // namespace lf::rt::nccl

@@ -30,6 +30,10 @@ public:
     return make_communicator(c_, name, std::move(members), index, comm ? session().add(comm) : nullptr);
   }
 
+  void open_channel(int32_t peer, int32_t tag, bool sends) override {
+    channel(sends ? rank() : peer, sends ? peer : rank(), tag);
+  }
+
   void poll() override {
     if (session().control->failed())
       throw stopped("nothing: it was computing");
@@ -130,6 +134,22 @@ private:
     poll();
     check_device(call, call.y);
     channel(call.peer, rank(), call.tag).receive(call.y, call.count * call.size);
+  }
+
+  void run_post(const Call &call) override {
+    poll();
+    check_device(call, call.y);
+    auto known = channels_.find({call.peer, rank(), call.tag});
+    if (known == channels_.end()) // to open it now would wait for a sender who may need what this rank computes next
+      throw Failure{5, "expected the message \"" + std::string(call.what) + "\" from rank " + std::to_string(call.peer) +
+                           ", tag " + std::to_string(call.tag) +
+                           ", to be in the program's table of messages, since its receive is posted, got no such entry"};
+    known->second->post(call.y, call.count * call.size);
+  }
+
+  void run_wait(const Call &call) override {
+    poll();
+    channel(call.peer, rank(), call.tag).wait();
   }
 
   lf_rank &c_;
