@@ -32,6 +32,9 @@ public:
   virtual void reduce(const void *const *xs, int32_t n, void *y, int64_t count, lf_dtype, lf_reduction,
                       int32_t stream) = 0;
 
+  /// The host takes part in what is being issued: a recording of the step would not be enough to repeat it.
+  virtual void host_decides(const char *why) = 0;
+
   /// A message under way, in memory of its own.
   struct Parcel {
     virtual ~Parcel() = default;

@@ -21,15 +21,15 @@ public:
     int64_t bytes = 0;
   };
 
-  /// Adds one call. No allocation after the first call of each (comm, kind).
-  void add(const std::string &comm, OpKind kind, int64_t bytes) {
+  /// Adds calls of so many bytes in all. No allocation after the first call of each (comm, kind).
+  void add(const std::string &comm, OpKind kind, int64_t bytes, int64_t messages = 1) {
     for (Row &row : rows_)
       if (row.kind == kind && row.comm == comm) {
-        ++row.messages;
+        row.messages += messages;
         row.bytes += bytes;
         return;
       }
-    rows_.push_back({comm, kind, 1, bytes});
+    rows_.push_back({comm, kind, messages, bytes});
   }
 
   /// In order of first use; groups of one rank send nothing and have no row.
@@ -43,6 +43,15 @@ public:
 private:
   std::vector<Row> rows_;
 };
+
+/// What `after` has more than `before`, its rows some time ago.
+inline std::vector<Traffic::Row> difference(std::vector<Traffic::Row> after, const std::vector<Traffic::Row> &before) {
+  for (size_t i = 0; i < before.size(); ++i) {
+    after[i].messages -= before[i].messages;
+    after[i].bytes -= before[i].bytes;
+  }
+  return after;
+}
 
 /// Bytes sent by one member of a group of n in one call of `kind` (see the top of this file).
 inline int64_t bytes_sent(OpKind kind, int64_t n, int64_t count, int64_t size) {

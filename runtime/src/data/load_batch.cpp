@@ -41,19 +41,29 @@ void load_tokens(lf_rank *c, int32_t micro_batch, int32_t shift, int32_t *ids, i
     copy_to_device(*c, labels, targets, rows * columns * 4);
 }
 
+void load_positions(lf_rank *c, int32_t *positions) {
+  int64_t length = c->program->seq_length;
+  std::vector<int32_t> host(static_cast<size_t>(length));
+  std::iota(host.begin(), host.end(), 0);
+  copy_to_device(*c, positions, host.data(), length * 4);
+}
+
+template <class Load> void load_and_keep(lf_rank *c, Load load) {
+  load();
+  keep_load(*c, load);
+}
+
 } // namespace
 
 extern "C" void lf_load_batch(lf_rank *c, int32_t micro_batch, int32_t *ids, int32_t *labels, int32_t *positions) {
-  if (ids || labels)
-    load_tokens(c, micro_batch, 0, ids, labels);
-  if (positions) {
-    int64_t length = c->program->seq_length;
-    std::vector<int32_t> host(static_cast<size_t>(length));
-    std::iota(host.begin(), host.end(), 0);
-    copy_to_device(*c, positions, host.data(), length * 4);
-  }
+  load_and_keep(c, [=] {
+    if (ids || labels)
+      load_tokens(c, micro_batch, 0, ids, labels);
+    if (positions)
+      load_positions(c, positions);
+  });
 }
 
 extern "C" void lf_load_shifted(lf_rank *c, int32_t micro_batch, int32_t shift, int32_t *ids, int32_t *labels) {
-  load_tokens(c, micro_batch, shift, ids, labels);
+  load_and_keep(c, [=] { load_tokens(c, micro_batch, shift, ids, labels); });
 }

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "../kernels/kernels.h"
 #include "lf/runtime.h"
 
 #include <cstdint>
+#include <functional>
 
 namespace lf::rt {
 
@@ -19,13 +21,29 @@ void copy_to_device(lf_rank &, void *device, const void *host, int64_t bytes);
 /// Makes parameters [offset, offset + count) of a bfloat16 program the rounded master weights; nothing to do in others.
 void round_parameters(lf_rank &, int64_t offset, int64_t count);
 
-/// The sums of this rank's step: they stay on the device until read_step_sums puts them into lf_rank::step.
+/// Runs one step of the program: loss, grad_norm and stop of lf_rank::step are valid when it returns. Throws what the
+/// step throws; Failure 6 when loss or gradient norm is not finite, and then no parameter was changed.
+void run_step(lf_rank &);
+
+/// `load` has just put tokens of this step on the device by copy_to_device: a device that repeats a recorded step calls it
+/// again before each repetition.
+void keep_load(lf_rank &, std::function<void()> load);
+
+/// The sums of this rank's step: they stay on the device until they are finished.
 void zero_step_sums(lf_rank &);
 /// Adds one micro-batch's; each is one main on the device.
 void add_loss(lf_rank &, const void *loss_sum, const void *count);
 /// Adds the squares of x[count], a run of an arena.
 void add_squares(lf_rank &, const void *x, int64_t count);
-/// Sets loss_sum, count and square_sum. Throws Failure 4 when a kernel of the step found its data out of range.
+/// Sets loss_sum, count and square_sum of lf_rank::step, this rank's own, when the device is done. Throws Failure 4 when a
+/// kernel of the step found its data out of range.
 void read_step_sums(lf_rank &);
+/// Sums them over all ranks, and makes of them what the update needs: the scale of the gradients. `stop`: this rank was
+/// told to stop.
+void finish_step_sums(lf_rank &, bool stop);
+/// The number of labels of the step, after finish_step_sums; waits for the device.
+double labels_of_sums(lf_rank &);
+/// AdamW over elements [offset, offset + count) of the arenas, with the step's rate and scale; of `a` the constants count.
+void update_parameters(lf_rank &, int64_t offset, int64_t count, const AdamwParameters &a);
 
 } // namespace lf::rt

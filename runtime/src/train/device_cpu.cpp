@@ -6,7 +6,9 @@
 #include "device.h"
 
 #include "../kernels/kernels.h"
+#include "../comm/comm.h"
 #include "real.h"
+#include "step_sums.h"
 
 #include <cstring>
 
@@ -34,6 +36,32 @@ void add_loss(lf_rank &c, const void *loss_sum, const void *count) {
 
 void add_squares(lf_rank &c, const void *x, int64_t count) { c.step.square_sum += square_sum(&c, x, count); }
 
-void read_step_sums(lf_rank &) {}
+void read_step_sums(lf_rank &) {} // they are there
+
+void finish_step_sums(lf_rank &c, bool stop) {
+  double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop ? 1.0 : 0.0};
+  c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
+                                                                  LF_SUM);
+  c.step.count = sums[1];
+  accept_sums(c, sums);
+}
+
+double labels_of_sums(lf_rank &c) { return c.step.count; }
+
+void update_parameters(lf_rank &c, int64_t offset, int64_t count, const AdamwParameters &constants) {
+  AdamwParameters a = constants;
+  a.lr = c.step.lr;
+  a.grad_scale = c.step.grad_scale;
+  a.step = c.step.step + 1;
+  with_real(*c.program, [&](auto real) {
+    using Real = decltype(real);
+    auto at = [&](lf_arena_kind kind) { return static_cast<Real *>(lf_arena(&c, kind)) + offset; };
+    adamw(&c, at(LF_MASTER), nullptr, at(LF_GRADIENTS), at(LF_MOMENT1), at(LF_MOMENT2), count, a);
+  });
+}
+
+void keep_load(lf_rank &, std::function<void()>) {} // nothing is recorded
+
+void run_step(lf_rank &c) { c.program->step(&c); }
 
 } // namespace lf::rt

@@ -1,6 +1,6 @@
 //===- device_cuda.cu - Between the memory of the device and the host -----===//
 //
-// Uploads go by pinned memory and do not wait; the sums of a step come back in one copy.
+// Uploads go by pinned memory and do not wait.
 //
 //===----------------------------------------------------------------------===//
 #include "device.h"
@@ -9,9 +9,12 @@
 #include "../kernels/cuda/round.h"
 #include "../kernels/cuda/square_sum.h"
 
+#include <cstddef>
+
 namespace lf::rt {
 
 void copy_to_host(lf_rank &c, void *host, const void *device, int64_t bytes) {
+  cuda(&c).host_decides("the host reads what the step computes");
   if (bytes > 0)
     LF_CUDA(cudaMemcpyAsync(host, device, static_cast<size_t>(bytes), cudaMemcpyDeviceToHost, cuda(&c).compute()));
   finish(c, 0);
@@ -19,7 +22,13 @@ void copy_to_host(lf_rank &c, void *host, const void *device, int64_t bytes) {
 
 void copy_to_device(lf_rank &c, void *device, const void *host, int64_t bytes) { cuda(&c).upload(device, host, bytes); }
 
-void zero_step_sums(lf_rank &c) { LF_CUDA(cudaMemsetAsync(cuda(&c).sums(), 0, sizeof(StepSums), cuda(&c).compute())); }
+void zero_step_sums(lf_rank &c) {
+  StepSums *sums = cuda(&c).sums();
+  constexpr size_t kept = offsetof(StepSums, loss);
+  LF_CUDA(cudaMemsetAsync(reinterpret_cast<char *>(sums) + kept, 0, sizeof *sums - kept, cuda(&c).compute()));
+}
+
+void keep_load(lf_rank &c, std::function<void()> load) { cuda(&c).replay.keep_load(std::move(load)); }
 
 void round_parameters(lf_rank &c, int64_t offset, int64_t count) {
   if (c.program->dtype == LF_BF16)
@@ -39,16 +48,5 @@ void add_loss(lf_rank &c, const void *loss_sum, const void *count) {
 }
 
 void add_squares(lf_rank &c, const void *x, int64_t count) { add_square_sum(&c, x, count, &cuda(&c).sums()->squares); }
-
-void read_step_sums(lf_rank &c) {
-  StepSums sums{};
-  copy_to_host(c, &sums, cuda(&c).sums(), sizeof sums);
-  if (sums.fault == 1)
-    throw Failure{4, "expected positions below " + std::to_string(sums.bound) + ", the rows of the table, got " +
-                         std::to_string(sums.value) + "; use a smaller --seq-length"};
-  c.step.loss_sum = sums.loss;
-  c.step.count = sums.count;
-  c.step.square_sum = sums.squares;
-}
 
 } // namespace lf::rt

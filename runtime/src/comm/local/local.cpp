@@ -216,6 +216,8 @@ void LocalCommunicator::run(const Call &call) {
   const bool blocks = call.kind == OpKind::ReduceScatter || call.kind == OpKind::AllToAll; // x holds n blocks
   const int64_t given = blocks ? n * bytes : bytes;
   DeviceMemory *device = memory_ && bytes > 0 && memory_->holds(call.x) ? memory_ : nullptr;
+  if (memory_)
+    memory_->host_decides("ranks that are threads meet on the host");
   const bool small = !device && given <= small_bytes;
   if (job_->failed().load()) // do not meet ranks that are leaving: their buffers may be gone
     throw stopped(*job_, "nothing: it was computing");
@@ -315,6 +317,8 @@ private:
 
   void run_send(const Call &call) override {
     poll();
+    if (memory)
+      memory->host_decides("messages between ranks that are threads go by way of the host");
     job_->state().mailboxes.find(rank(), call.peer, call.tag).push(call, device_of(call, call.x));
   }
 

@@ -87,6 +87,7 @@ void NcclCommunicator::run_on_device(const Call &call) {
 }
 
 void NcclCommunicator::run_on_host(const Call &call) {
+  cuda(&c_).host_decides("the host takes part in a collective");
   const int64_t n = size(), bytes = call.count * call.size;
   const bool blocks = call.kind == OpKind::ReduceScatter || call.kind == OpKind::AllToAll; // x holds n blocks
   const int64_t given = call.kind == OpKind::Barrier ? 1 : blocks ? n * bytes : bytes;

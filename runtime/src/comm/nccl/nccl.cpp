@@ -126,12 +126,14 @@ private:
 
   void run_send(const Call &call) override {
     poll();
+    memory->host_decides("the host says when a message may go");
     check_device(call, call.x);
     channel(rank(), call.peer, call.tag).send(call.x, call.count * call.size);
   }
 
   void run_recv(const Call &call) override {
     poll();
+    memory->host_decides("the host says when a message may go");
     check_device(call, call.y);
     channel(call.peer, rank(), call.tag).receive(call.y, call.count * call.size);
   }

@@ -21,6 +21,7 @@ CudaDevice::CudaDevice(int32_t ordinal, int32_t num_streams, int64_t staging, in
   LF_CUDA(cudaMalloc(&workspace_, workspace_bytes));
   LF_CUDA(cudaMalloc(reinterpret_cast<void **>(&sums_), sizeof(StepSums)));
   LF_CUDA(cudaMemset(sums_, 0, sizeof(StepSums)));
+  LF_CUDA(cudaMallocHost(reinterpret_cast<void **>(&pinned_step_), sizeof(StepSums)));
   slot_bytes_ = std::clamp<int64_t>(staging, int64_t(1) << 20, int64_t(64) << 20);
   LF_CUDA(cudaMallocHost(reinterpret_cast<void **>(&pinned_), static_cast<size_t>(num_slots * slot_bytes_)));
   for (cudaEvent_t &event : slot_free_)
@@ -41,6 +42,7 @@ CudaDevice::~CudaDevice() {
   cudaFree(scratch_);
   cudaFree(sums_);
   cudaFreeHost(pinned_);
+  cudaFreeHost(pinned_step_);
 }
 
 cudaEvent_t CudaDevice::make_event() {
@@ -127,6 +129,8 @@ void finish(lf_rank &c, int32_t stream) {
 // ---- Copies -------------------------------------------------------------------------------------------------------
 
 void CudaDevice::upload(void *device, const void *host, int64_t bytes) {
+  if (replay.upload(device, host, bytes, compute()))
+    return;
   for (int64_t begin = 0; begin < bytes; begin += slot_bytes_) {
     int64_t length = std::min(slot_bytes_, bytes - begin);
     int slot = next_slot_;

@@ -6,6 +6,7 @@
 
 #include "comm/device_memory.h"
 #include "device/cuda/check.h"
+#include "device/cuda/replay.h"
 #include "rank.h"
 
 #include <functional>
@@ -13,8 +14,19 @@
 
 namespace lf::rt {
 
+/// What the host gives a step besides its tokens.
+struct StepControl {
+  double lr, rate, root; ///< rate: lr / (1 - beta1^t); root: 1 / sqrt(1 - beta2^t)
+  double clip, stop;     ///< stop 1: this rank was told to stop
+};
+
 /// The sums of a step, on the device and on the host.
 struct StepSums {
+  StepControl control;
+  double all[4]; ///< loss, labels, squares of the gradients, wishes to stop: of all ranks
+  double scale;  ///< of the gradients in the update
+  int32_t finite, unused_;
+  // What follows is zeroed when a step begins.
   double loss, count, squares, other;  ///< `other`: of square_sum, outside a step
   int32_t fault, value, bound, unused; ///< fault 1: position `value` is not below `bound`
 };
@@ -33,6 +45,9 @@ public:
   StepSums *sums() const { return sums_; }
   cublasLtHandle_t blas() const { return blas_; }
   void *workspace() const { return workspace_; }
+  StepControl &control() const { return pinned_step_->control; } ///< pinned; read by the device at the step's beginning
+  StepSums &results() const { return *pinned_step_; }            ///< pinned; written at its end
+  Replay replay;
   static constexpr int64_t workspace_bytes = int64_t(32) << 20; ///< of matrix products
   std::shared_ptr<void> products;                               ///< what kernels/cuda/matmul.cpp knows of shapes
   std::shared_ptr<void> attention;                              ///< what kernels/cuda/cudnn_attention.cpp does
@@ -52,6 +67,7 @@ public:
   static void finish(cudaStream_t, const std::string &name, double timeout, const Where &at,
                      const std::function<void()> &poll);
 
+  void host_decides(const char *why) override { replay.host_decides(why); }
   bool holds(const void *) const override;
   Mark make_mark() override;
   void record(Mark, int32_t stream) override;
@@ -76,7 +92,7 @@ private:
   cublasLtHandle_t blas_ = nullptr;
   void *workspace_ = nullptr, *scratch_ = nullptr;
   int64_t scratch_size_ = 0;
-  StepSums *sums_ = nullptr;
+  StepSums *sums_ = nullptr, *pinned_step_ = nullptr;
   char *pinned_ = nullptr;
   int64_t slot_bytes_ = 0;
   cudaEvent_t slot_free_[num_slots] = {};

@@ -141,6 +141,7 @@ void open_device(lf_rank &c) {
     allow_peers(ordinal, devices);
   c.device = std::make_shared<CudaDevice>(ordinal, 1 + c.program->num_comms, staging_bytes(*c.program),
                                           scratch_bytes(*c.program));
+  cuda(&c).deterministic = c.program->deterministic != 0;
 }
 
 std::shared_ptr<void> map_zeroed(lf_rank &c, int64_t bytes) {

@@ -1,6 +1,7 @@
 // adamw.cu - the optimizer's update and the square sum behind the gradient norm.
 //
 // Floors, in bytes an element: an update 28, and 2 more for the rounded weights; a square sum 4.
+#include "kernels/cuda/adamw_of_step.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/square_sum.h"
 #include "kernels/kernels.h"
@@ -33,6 +34,36 @@ struct Rates {
   float keep, rate, root, beta2, fresh1, fresh2, eps, scale;
 };
 
+/// Rates that are known when the kernel is launched.
+struct KnownRates {
+  Rates rates;
+  __device__ bool get(Rates &r) const { return r = rates, true; }
+};
+
+/// Rates that lie on the device; none when the step's sums are not finite.
+struct RatesOfStep {
+  Rates constants;
+  double weight_decay;
+  const StepSums *sums;
+  __device__ bool get(Rates &r) const {
+    r = constants;
+    r.keep = static_cast<float>(1.0 - sums->control.lr * weight_decay);
+    r.rate = static_cast<float>(sums->control.rate);
+    r.root = static_cast<float>(sums->control.root);
+    r.scale = static_cast<float>(sums->scale);
+    return sums->finite != 0;
+  }
+};
+
+Rates constants_of(const AdamwParameters &a) {
+  Rates r{};
+  r.beta2 = static_cast<float>(a.beta2);
+  r.fresh1 = static_cast<float>(1.0 - a.beta1);
+  r.fresh2 = static_cast<float>(1.0 - a.beta2);
+  r.eps = static_cast<float>(a.eps);
+  return r;
+}
+
 template <int width>
 __device__ void update(float *p, Bf16 *rounded, const float *g, float *m, float *v, int64_t i, const Rates &r) {
   float weight[width], grad[width], mean[width], square[width];
@@ -54,8 +85,11 @@ __device__ void update(float *p, Bf16 *rounded, const float *g, float *m, float 
     store(rounded + i, weight);
 }
 
-template <int width>
-__global__ void update_all(float *p, Bf16 *rounded, const float *g, float *m, float *v, int64_t count, Rates r) {
+template <int width, class Source>
+__global__ void update_all(float *p, Bf16 *rounded, const float *g, float *m, float *v, int64_t count, Source source) {
+  Rates r;
+  if (!source.get(r))
+    return;
   const int64_t threads = int64_t(gridDim.x) * blockDim.x, thread = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   for (int64_t i = thread * width; i + width <= count; i += threads * width)
     update<width>(p, rounded, g, m, v, i, r);
@@ -94,29 +128,39 @@ double square_sum(lf_rank *c, const void *x, int64_t count) {
   return sum;
 }
 
-void adamw(lf_rank *c, void *p, void *rounded, const void *g, void *m, void *v, int64_t count, AdamwParameters a) {
+namespace {
+
+template <class Source>
+void launch_update(lf_rank *c, void *p, void *rounded, const void *g, void *m, void *v, int64_t count, Source source) {
   if (count <= 0)
     return;
-  const double t = static_cast<double>(a.step);
-  Rates r{};
-  r.keep = static_cast<float>(1.0 - a.lr * a.weight_decay);
-  r.rate = static_cast<float>(a.lr / (1.0 - std::pow(a.beta1, t)));
-  r.root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(a.beta2, t)));
-  r.beta2 = static_cast<float>(a.beta2);
-  r.fresh1 = static_cast<float>(1.0 - a.beta1);
-  r.fresh2 = static_cast<float>(1.0 - a.beta2);
-  r.eps = static_cast<float>(a.eps);
-  r.scale = static_cast<float>(a.grad_scale);
   float *weights = out<float>(p), *means = out<float>(m), *squares = out<float>(v);
   const float *grads = in<float>(g);
   Bf16 *copy = c->program->dtype == LF_BF16 ? out<Bf16>(rounded) : nullptr;
   cudaStream_t stream = cuda(c).compute();
   if (aligned(weights, means, squares, grads, copy))
     update_all<wide>
-        <<<blocks_for(count / wide), block_threads, 0, stream>>>(weights, copy, grads, means, squares, count, r);
+        <<<blocks_for(count / wide), block_threads, 0, stream>>>(weights, copy, grads, means, squares, count, source);
   else
-    update_all<1><<<blocks_for(count), block_threads, 0, stream>>>(weights, copy, grads, means, squares, count, r);
+    update_all<1><<<blocks_for(count), block_threads, 0, stream>>>(weights, copy, grads, means, squares, count, source);
   LF_LAUNCHED("adamw");
+}
+
+} // namespace
+
+void adamw(lf_rank *c, void *p, void *rounded, const void *g, void *m, void *v, int64_t count, AdamwParameters a) {
+  const double t = static_cast<double>(a.step);
+  Rates r = constants_of(a);
+  r.keep = static_cast<float>(1.0 - a.lr * a.weight_decay);
+  r.rate = static_cast<float>(a.lr / (1.0 - std::pow(a.beta1, t)));
+  r.root = static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(a.beta2, t)));
+  r.scale = static_cast<float>(a.grad_scale);
+  launch_update(c, p, rounded, g, m, v, count, KnownRates{r});
+}
+
+void adamw_of_step(lf_rank *c, void *p, void *rounded, const void *g, void *m, void *v, int64_t count,
+                   const AdamwParameters &a) {
+  launch_update(c, p, rounded, g, m, v, count, RatesOfStep{constants_of(a), a.weight_decay, cuda(c).sums()});
 }
 
 } // namespace lf::rt

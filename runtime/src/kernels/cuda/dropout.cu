@@ -28,6 +28,7 @@ int64_t whole_micro_batch(const lf_program &p) {
 template <class T>
 void drop(lf_rank *c, const char *what, const T *x, const int32_t *pos, T *y, int64_t s, int64_t b, int64_t h, double p,
           int32_t site, int64_t b_offset, int64_t h_offset) {
+  cuda(c).host_decides("the mask of dropout is made from the number of the step");
   const PhiloxKey key = key_of_use(c, site);
   const uint32_t threshold = static_cast<uint32_t>(p * 4294967296.0);
   const float scale = static_cast<float>(1.0 / (1.0 - p));
