@@ -22,6 +22,18 @@ int32_t own_devices();
 /// Zeroed memory of the device, 64-byte aligned; null when the device refuses.
 std::shared_ptr<void> map_zeroed(lf_rank &, int64_t bytes);
 
+/// Names what the rank issues from now on for the device's profiler, until the next call.
+void name_range(lf_rank &, const Where &);
+
+/// Memory of a rank's device.
+struct DeviceUse {
+  int32_t device = -1;  ///< number; -1: the host
+  int64_t planned = 0;  ///< arenas of the rank
+  int64_t beside = 0;   ///< its other allocations: workspaces, scratch, sums
+  int64_t reported = 0; ///< in use on the whole device, as the driver says
+};
+DeviceUse device_use(lf_rank &);
+
 /// lf_record and lf_wait, after their arguments were checked.
 void record_event(lf_rank &, lf_event, int32_t stream);
 void wait_event(lf_rank &, int32_t stream, lf_event);

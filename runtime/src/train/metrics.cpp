@@ -7,6 +7,7 @@
 
 #include "../comm/comm.h"
 #include "../context.h"
+#include "../device/device.h"
 #include "files.h"
 #include "options.h"
 #include "text.h"
@@ -143,7 +144,31 @@ void Metrics::report(const StepReport &r) {
   std::fflush(stdout);
 }
 
+/// Where the memory of rank 0's device goes. All ranks take part.
+void Metrics::print_memory() {
+  DeviceUse mine = device_use(c);
+  std::vector<DeviceUse> all(c.rank == 0 ? static_cast<size_t>(c.world) : 0);
+  c.comms[static_cast<size_t>(c.program->world_comm)]->gather("device memory", &mine, all.data(), sizeof mine);
+  if (c.rank != 0 || mine.device < 0)
+    return;
+  int64_t planned = 0, beside = 0, ranks = 0;
+  for (const DeviceUse &use : all)
+    if (use.device == mine.device) {
+      planned += use.planned;
+      beside += use.beside;
+      ++ranks;
+    }
+  auto mebi = [](int64_t bytes) { return grouped((bytes + (1 << 19)) >> 20) + " MiB"; };
+  int64_t rest = mine.reported - planned - beside;
+  std::printf("memory of GPU %d, %lld rank%s: planned arenas %s, workspaces %s; the driver reports %s in use: the rest, %s "
+              "(%.1f %%), is context, libraries and graphs\n",
+              mine.device, static_cast<long long>(ranks), ranks == 1 ? "" : "s", mebi(planned).c_str(),
+              mebi(beside).c_str(), mebi(mine.reported).c_str(), mebi(rest).c_str(),
+              100.0 * static_cast<double>(rest) / static_cast<double>(mine.reported));
+}
+
 void Metrics::summary(const StepReport &last, int64_t steps, double seconds) {
+  print_memory();
   if (c.rank != 0)
     return;
   if (steps)

@@ -34,11 +34,12 @@ public:
   void start(int64_t steps, const std::string &weights);
   /// All ranks call it after each step.
   void report(const StepReport &);
-  /// The last line of the log.
+  /// The last lines of the log, with where a device's memory went. All ranks call it.
   void summary(const StepReport &last, int64_t steps, double seconds);
 
 private:
   std::string comm_bytes();
+  void print_memory();
   lf_rank &c;
   std::vector<int64_t> peak_bytes; ///< of each rank, on rank 0
   std::FILE *file = nullptr;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <thread>
 
+#include <nvtx3/nvToolsExt.h>
+
 namespace lf::rt {
 
 CudaDevice::CudaDevice(int32_t ordinal, int32_t num_streams, int64_t staging, int64_t scratch) : ordinal_(ordinal) {
@@ -62,6 +64,13 @@ void *CudaDevice::scratch_bytes(int64_t bytes) {
     scratch_size_ = bytes;
   }
   return scratch_;
+}
+
+void CudaDevice::name_range(const char *name) {
+  if (ranged_)
+    nvtxRangePop();
+  nvtxRangePushA(name);
+  ranged_ = true;
 }
 
 // ---- Order --------------------------------------------------------------------------------------------------------

@@ -67,6 +67,11 @@ public:
   static void finish(cudaStream_t, const std::string &name, double timeout, const Where &at,
                      const std::function<void()> &poll);
 
+  /// A range of NVTX on this thread, until the next one.
+  void name_range(const char *);
+  /// Bytes of the device that this object holds: workspace, scratch, sums.
+  int64_t allocated() const { return workspace_bytes + scratch_size_ + static_cast<int64_t>(sizeof(StepSums)); }
+
   void host_decides(const char *why) override { replay.host_decides(why); }
   bool holds(const void *) const override;
   Mark make_mark() override;
@@ -89,6 +94,7 @@ private:
   std::vector<cudaEvent_t> ring_;   ///< of lf_record: one for each record of a step, used again by the next step
   lf_event first_event_ = 0;        ///< the step's first
   int64_t event_step_ = -1;
+  bool ranged_ = false;             ///< a range of NVTX is open
   cublasLtHandle_t blas_ = nullptr;
   void *workspace_ = nullptr, *scratch_ = nullptr;
   int64_t scratch_size_ = 0;

@@ -2,11 +2,13 @@
 //
 // Idea: everything that can be refused is refused here, before the first byte is allocated.
 #include "comm/mesh.h"
+#include "context.h"
 #include "device/cuda/cuda_device.h"
 #include "device/device.h"
 #include "launch.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -155,6 +157,21 @@ std::shared_ptr<void> map_zeroed(lf_rank &c, int64_t bytes) {
   std::shared_ptr<void> memory(base, [](void *p) { cudaFree(p); });
   LF_CUDA(cudaMemsetAsync(base, 0, static_cast<size_t>(bytes), cuda(&c).compute()));
   return memory;
+}
+
+void name_range(lf_rank &c, const Where &at) {
+  char text[96];
+  if (at.layer >= 0)
+    std::snprintf(text, sizeof text, "%s, layer %d, micro-batch %d", at.function, at.layer, at.micro_batch);
+  else
+    std::snprintf(text, sizeof text, "%s, micro-batch %d", at.function, at.micro_batch);
+  cuda(&c).name_range(text);
+}
+
+DeviceUse device_use(lf_rank &c) {
+  size_t free = 0, total = 0;
+  LF_CUDA(cudaMemGetInfo(&free, &total));
+  return {cuda(&c).ordinal(), arena_bytes(c), cuda(&c).allocated(), static_cast<int64_t>(total - free)};
 }
 
 void record_event(lf_rank &c, lf_event event, int32_t stream) { cuda(&c).record_event(event, stream, c.step.step); }
