@@ -4,6 +4,7 @@
 // factor and the wish to stop the same on every rank, and the update applies clip / count in passing.
 //
 //===----------------------------------------------------------------------===//
+#include "../comm/comm.h"
 #include "device.h"
 #include "export.h"
 #include "mtp.h"
