@@ -34,6 +34,9 @@ private:
 
   // Kernels.cpp: model ops
   void lower(Operation *op);
+  /// Where v is added to a gradient and used for nothing else, so that its op can do that itself; or null.
+  lf::AccumulateOp accumulatorOf(Value v) const;
+  Value gradientOf(lf::AccumulateOp);
   void lowerMatmul(lf::MatmulOp op);
   void lowerAccumulate(lf::AccumulateOp op);
   /// Inputs are the op's operands (or `inputs`), outputs its results.

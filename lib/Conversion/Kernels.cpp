@@ -34,18 +34,21 @@ Attribute BodyLowering::shard(Operation *op, char factor, int64_t scale) const {
   return i(0);
 }
 
+lf::AccumulateOp BodyLowering::accumulatorOf(Value v) const {
+  return usedOnce(v) ? dyn_cast<lf::AccumulateOp>(*v.user_begin()) : lf::AccumulateOp();
+}
+
+Value BodyLowering::gradientOf(lf::AccumulateOp op) {
+  return parameter(op.getOwner().value_or(kind.name), op.getName(), op.getGradient().getType(), true);
+}
+
 void BodyLowering::lowerMatmul(lf::MatmulOp op) {
   std::string why;
   auto gemm =
       *::lf::asGemm(op.getSpec(), tensorOf(op.getLhs()).getShape().vec(), tensorOf(op.getRhs()).getShape().vec(), why);
   Value lhs = get(op.getLhs()), rhs = get(op.getRhs()), out;
-  lf::AccumulateOp into;
-  if (usedOnce(op.getResult()))
-    into = dyn_cast<lf::AccumulateOp>(*op.getResult().user_begin());
-  if (into)
-    out = parameter(into.getOwner().value_or(kind.name), into.getName(), op.getType(), true);
-  else
-    out = result(op.getResult());
+  lf::AccumulateOp into = accumulatorOf(op.getResult());
+  out = into ? gradientOf(into) : result(op.getResult());
   if (gemm.swapped)
     std::swap(lhs, rhs);
   launch(op, "matmul", {lhs, rhs}, {out},
@@ -54,9 +57,9 @@ void BodyLowering::lowerMatmul(lf::MatmulOp op) {
 
 void BodyLowering::lowerAccumulate(lf::AccumulateOp op) {
   Value x = get(op.getGradient());
-  if (!x) // A product that went straight into the gradient.
+  if (!x) // Its op went straight into the gradient.
     return;
-  Value gradient = parameter(op.getOwner().value_or(kind.name), op.getName(), op.getGradient().getType(), true);
+  Value gradient = gradientOf(op);
   LaunchOp::create(b, op.getLoc(), "accumulate", (op.getName() + "_grad").str(), ValueRange(x), ValueRange(gradient),
                    b.getArrayAttr({i(count(op.getGradient()))}));
 }
@@ -130,7 +133,10 @@ void BodyLowering::lower(Operation *op) {
       })
       .Case([&](lf::EmbeddingGradOp o) {
         Value t = o.getResult();
-        launch(op, "embedding_grad", {i(count(o.getIds())), i(dim(t, 0)), i(dim(t, 1)), shard(op, 'v', dim(t, 0))});
+        lf::AccumulateOp into = accumulatorOf(t);
+        Value out = into ? gradientOf(into) : result(t);
+        launch(op, "embedding_grad", {get(o.getIds()), get(o.getDy())}, {out},
+               {i(count(o.getIds())), i(dim(t, 0)), i(dim(t, 1)), shard(op, 'v', dim(t, 0)), i(into ? 1 : 0)});
       })
       .Case([&](lf::PositionEmbeddingOp o) {
         Value x = o.getX();

@@ -56,7 +56,7 @@ static constexpr Kernel kernels[] = {
     {"glu", 2, 1, "ia"},
     {"glu_grad", 3, 2, "ia"},
     {"embedding", 2, 1, "iiio"},
-    {"embedding_grad", 2, 1, "iiio"},
+    {"embedding_grad", 2, 1, "iiion"},
     {"position_embedding", 3, 1, "iii"},
     {"position_embedding_grad", 2, 1, "iiii"},
     {"dropout", 2, 1, "iiifnoo"},

@@ -73,6 +73,10 @@ static void matmul(int site, lf_rank *r, const char *what, const void *a, const 
                    int64_t k, int32_t trans_a, int32_t trans_b, int32_t more, lf_dtype type) {
   half(site, c, m * n, [&] { lf_matmul(r, what, a, b, c, m, n, k, trans_a, trans_b, more, type); });
 }
+static void embedding_grad(int site, lf_rank *r, const char *what, const int32_t *ids, const void *dy, void *table,
+                           int64_t tokens, int64_t rows, int64_t h, int64_t offset, int32_t more) {
+  half(site, table, rows * h, [&] { lf_embedding_grad(r, what, ids, dy, table, tokens, rows, h, offset, more); });
+}
 } // namespace mutant
 
 )";
@@ -80,7 +84,7 @@ static void matmul(int site, lf_rank *r, const char *what, const void *a, const 
 MutableProgram makeMutable(const std::string &emitted) {
   static const std::regex function(R"(^static void (\w+)\(lf_rank \*r\b.*\{$)");
   static const std::regex call(
-      R"re(^  lf_(all_gather|reduce_scatter|all_reduce|accumulate|matmul|send|recv)\(r, "([^"]*)", (.*)\);$)re");
+      R"re(^  lf_(all_gather|reduce_scatter|all_reduce|accumulate|matmul|embedding_grad|send|recv)\(r, "([^"]*)", (.*)\);$)re");
   static const std::regex message(R"((\w+), (\d+), \w+, (\d+), (\d+))"); // buffer, count, type, pp, tag
   MutableProgram program;
   std::map<std::string, int> exchanges; ///< sites by receiving pipeline rank and tag
@@ -99,8 +103,8 @@ MutableProgram makeMutable(const std::string &emitted) {
       continue;
     std::string kind = match[1], what = match[2], rest = match[3];
     int site = static_cast<int>(program.mutants.size()) + 1;
-    static const std::regex accumulates(R"(.*, 1, \w+)");
-    if (kind == "matmul" && !std::regex_match(rest, accumulates))
+    static const std::regex accumulates(R"(.*, 1(, LF_\w+)?)");
+    if ((kind == "matmul" || kind == "embedding_grad") && !std::regex_match(rest, accumulates))
       continue;
     if (kind == "send" || kind == "recv") {
       // Messages between stages belong to the schedule; a tied gradient is exchanged when gradients are finished.
@@ -116,7 +120,7 @@ MutableProgram makeMutable(const std::string &emitted) {
       if (fresh)
         program.mutants.push_back({site, "exchange", "to pipeline rank " + receiver + ", " + what});
     } else {
-      program.mutants.push_back({site, kind == "matmul" ? "matmul +=" : kind, at + " " + what});
+      program.mutants.push_back({site, kind == "matmul" || kind == "embedding_grad" ? kind + " +=" : kind, at + " " + what});
     }
     line = "  mutant::" + kind + "(" + std::to_string(site) + ", r, \"" + what + "\", " + rest + ");";
   }

@@ -255,8 +255,9 @@ void lf_glu_grad(lf_rank *, const char *what, const void *gate, const void *up, 
 /* y[i] = table[ids[i] - offset], or zero when that row is not here; table is [rows, h]. */
 void lf_embedding(lf_rank *, const char *what, const int32_t *ids, const void *table, void *y, int64_t tokens,
                   int64_t rows, int64_t h, int64_t offset);
+/* dtable is the gradient, or has it added when accumulate. */
 void lf_embedding_grad(lf_rank *, const char *what, const int32_t *ids, const void *dy, void *dtable, int64_t tokens,
-                       int64_t rows, int64_t h, int64_t offset);
+                       int64_t rows, int64_t h, int64_t offset, int32_t accumulate);
 /* y[s, b] = x[s, b] + table[pos[s]] */
 void lf_position_embedding(lf_rank *, const char *what, const void *x, const int32_t *pos, const void *table, void *y,
                            int64_t s, int64_t b, int64_t h);

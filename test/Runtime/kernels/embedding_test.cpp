@@ -32,7 +32,11 @@ TYPED_TEST(Embedding, ShardsCombineToTheWhole) {
       for (size_t i = 0; i < sum.size(); ++i)
         sum[i] += y[i];
       auto dtable = poisoned<T>(rows * h);
-      lf_embedding_grad(c, "t", ids.data(), as<T>(dy).data(), dtable.data(), tokens, rows, h, offset);
+      lf_embedding_grad(c, "t", ids.data(), as<T>(dy).data(), dtable.data(), tokens, rows, h, offset, 0);
+      auto twice = dtable;
+      lf_embedding_grad(c, "t", ids.data(), as<T>(dy).data(), twice.data(), tokens, rows, h, offset, 1);
+      for (size_t i = 0; i < twice.size(); ++i)
+        ASSERT_NEAR(twice[i], 2 * dtable[i], 1e-5 * std::fabs(dtable[i]));
       gathered.insert(gathered.end(), dtable.begin(), dtable.end());
     }
     expect_close("embedding", as<T>(sum), want, 0.0);
@@ -46,7 +50,7 @@ TYPED_TEST(Embedding, GradientAgainstDifferences) {
   Values table = random_values(vocabulary * h, 2);
   const Values dy = random_values(tokens * h, 3);
   auto dtable = poisoned<double>(vocabulary * h);
-  lf_embedding_grad(c, "t", ids.data(), dy.data(), dtable.data(), tokens, vocabulary, h, 0);
+  lf_embedding_grad(c, "t", ids.data(), dy.data(), dtable.data(), tokens, vocabulary, h, 0, 0);
   expect_gradient("dtable", table, dtable, [&] {
     Values y(at(tokens * h));
     lf_embedding(c, "t", ids.data(), table.data(), y.data(), tokens, vocabulary, h, 0);

@@ -23,7 +23,7 @@ TEST(Embedding, RowsOfAShardAndTheirGradient) {
   Floats from(table), slope(dy);
   Poisoned to(tokens * h), to_table(rows * h);
   lf_embedding(c, "t", keys.data(), from.data(), to.data(), tokens, rows, h, offset);
-  lf_embedding_grad(c, "t", keys.data(), slope.data(), to_table.data(), tokens, rows, h, offset);
+  lf_embedding_grad(c, "t", keys.data(), slope.data(), to_table.data(), tokens, rows, h, offset, 0);
   expect_close("embedding", to, y, 0.0);
   expect_close("embedding_grad in the order of tokens", to_table, Values(gradient.begin(), gradient.end()), 0.0);
 }

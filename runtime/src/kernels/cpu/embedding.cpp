@@ -28,8 +28,9 @@ LF_INLINE void embedding(const int32_t *ids, const T *table, T *y, int64_t token
 
 template <class T>
 LF_INLINE void embedding_grad(const int32_t *ids, const T *dy, T *dtable, int64_t tokens, int64_t rows, int64_t h,
-                              int64_t offset) {
-  std::fill(dtable, dtable + rows * h, T(0));
+                              int64_t offset, bool accumulate) {
+  if (!accumulate)
+    std::fill(dtable, dtable + rows * h, T(0));
   for (int64_t i = 0; i < tokens; ++i) {
     const int64_t row = ids[i] - offset;
     if (row >= 0 && row < rows)
@@ -72,10 +73,10 @@ void lf_embedding(lf_rank *c, const char *what, const int32_t *ids, const void *
 }
 
 void lf_embedding_grad(lf_rank *c, const char *what, const int32_t *ids, const void *dy, void *dtable, int64_t tokens,
-                       int64_t rows, int64_t h, int64_t offset) {
+                       int64_t rows, int64_t h, int64_t offset, int32_t accumulate) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
-    embedding_grad(ids, in<T>(dy), out<T>(dtable), tokens, rows, h, offset);
+    embedding_grad(ids, in<T>(dy), out<T>(dtable), tokens, rows, h, offset, accumulate != 0);
   });
 }
 

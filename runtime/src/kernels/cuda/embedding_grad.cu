@@ -69,11 +69,13 @@ __global__ void add_chunks(const uint32_t *sorted, const int32_t *places, const 
   store(parts + blockIdx.x * h + j, sum);
 }
 
-/// Row blockIdx.x of the table.
+/// Row blockIdx.x of the table, or what is added to it.
 template <bool by_chunks, int width, class T>
 __global__ void add_row(const int32_t *first, const int32_t *places, const T *dy, const float *parts, float *table,
-                        int64_t each, int64_t h) {
+                        int64_t each, int64_t h, bool accumulate) {
   const int64_t begin = first[blockIdx.x], end = first[blockIdx.x + 1];
+  if (accumulate && begin == end)
+    return;
   for (int64_t j = int64_t(threadIdx.x) * width; j < h; j += int64_t(blockDim.x) * width) {
     float sum[width] = {};
     int64_t i = begin;
@@ -96,6 +98,13 @@ __global__ void add_row(const int32_t *first, const int32_t *places, const T *dy
 #pragma unroll 4
     for (; i < end; ++i)
       add_token<width>(places, dy, i, each, h, j, sum);
+    if (accumulate) {
+      float x[width];
+      load(table + blockIdx.x * h + j, x);
+#pragma unroll
+      for (int e = 0; e < width; ++e)
+        sum[e] += x[e];
+    }
     store(table + blockIdx.x * h + j, sum);
   }
 }
@@ -126,7 +135,7 @@ struct Layout {
 
 template <int width, class T>
 void add_rows(lf_rank *c, const char *what, const T *dy, float *table, int64_t count, int64_t each, int64_t rows,
-              int64_t h, char *scratch, const Layout &l) {
+              int64_t h, bool accumulate, char *scratch, const Layout &l) {
   constexpr bool by_chunks = !std::is_same_v<T, float>;
   cudaStream_t stream = lf::rt::cuda(c).compute();
   const uint32_t *sorted = in<uint32_t>(scratch + l.sorted);
@@ -140,15 +149,15 @@ void add_rows(lf_rank *c, const char *what, const T *dy, float *table, int64_t c
     LF_LAUNCHED(what);
   }
   add_row<by_chunks, width>
-      <<<static_cast<unsigned>(rows), threads, 0, stream>>>(first, order, dy, parts, table, each, h);
+      <<<static_cast<unsigned>(rows), threads, 0, stream>>>(first, order, dy, parts, table, each, h, accumulate);
   LF_LAUNCHED(what);
 }
 
-/// table[row] = sum of the `each` rows of dy of every key that is row + offset, in their order.
+/// table[row] = (or +=) sum of the `each` rows of dy of every key that is row + offset, in their order.
 template <class T>
 void scatter(lf_rank *c, const char *what, const int32_t *ids, const T *dy, float *table, int64_t count, int64_t each,
-             int64_t rows, int64_t h, int64_t offset) {
-  if (rows <= 0 || h <= 0)
+             int64_t rows, int64_t h, int64_t offset, bool accumulate) {
+  if (rows <= 0 || h <= 0 || (count <= 0 && accumulate))
     return;
   if (count <= 0)
     return lf_zero(c, what, table, rows * h, LF_F32);
@@ -166,9 +175,9 @@ void scatter(lf_rank *c, const char *what, const int32_t *ids, const T *dy, floa
   find_first<<<blocks, block_threads, 0, stream>>>(sorted, out<int32_t>(scratch + l.first), count, rows);
   LF_LAUNCHED(what);
   if (h % wide == 0 && aligned(dy, table))
-    add_rows<wide>(c, what, dy, table, count, each, rows, h, scratch, l);
+    add_rows<wide>(c, what, dy, table, count, each, rows, h, accumulate, scratch, l);
   else
-    add_rows<1>(c, what, dy, table, count, each, rows, h, scratch, l);
+    add_rows<1>(c, what, dy, table, count, each, rows, h, accumulate, scratch, l);
 }
 
 } // namespace
@@ -180,10 +189,10 @@ int64_t embedding_grad_scratch(int64_t tokens, int64_t rows, int64_t h) { return
 } // namespace lf::rt
 
 void lf_embedding_grad(lf_rank *c, const char *what, const int32_t *ids, const void *dy, void *dtable, int64_t tokens,
-                       int64_t rows, int64_t h, int64_t offset) {
+                       int64_t rows, int64_t h, int64_t offset, int32_t accumulate) {
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
-    scatter(c, what, ids, in<T>(dy), out<float>(dtable), tokens, 1, rows, h, offset);
+    scatter(c, what, ids, in<T>(dy), out<float>(dtable), tokens, 1, rows, h, offset, accumulate != 0);
   });
 }
 
@@ -204,6 +213,6 @@ void lf_position_embedding_grad(lf_rank *c, const char *what, const int32_t *pos
   check_positions(c, what, pos, s, rows);
   with_real(c, what, [&](auto real) {
     using T = decltype(real);
-    scatter(c, what, pos, in<T>(dy), out<float>(dtable), s, b, rows, h, 0);
+    scatter(c, what, pos, in<T>(dy), out<float>(dtable), s, b, rows, h, 0, false);
   });
 }
