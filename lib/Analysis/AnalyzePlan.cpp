@@ -32,7 +32,7 @@ double mlir::lf::flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch) {
   return total / static_cast<double>(tokensOfMicroBatch);
 }
 
-std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t stages, double flopsPerByte) {
+std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t pp, int64_t chunks, double flopsPerByte) {
   auto work = [&](StringRef owner) {
     double total = 0;
     for (StringRef pass : {".fwd", ".bwd"})
@@ -49,14 +49,11 @@ std::string mlir::lf::balancedLayout(ModuleOp partitioned, int64_t stages, doubl
       chain.insert(chain.end(), static_cast<size_t>(count), {'t', work(layer.getValue())});
     if (op.getFinal())
       chain.back().cost += work(*op.getFinal());
-    if (int64_t depths = op.getDepths(); op.getMtp() && depths > 0)
+    if (int64_t depths = op.getDepths(); op.getMtp() && depths > 0) // @mtp has all of them
       chain.insert(chain.end(), static_cast<size_t>(depths), {'m', work(*op.getMtp()) / static_cast<double>(depths)});
-    int64_t depths = op.getDepths(); // @mtp has all of them
-    for (int64_t depth = 0; depth < depths; ++depth)
-      chain.push_back({'m', work(*op.getMtp()) / static_cast<double>(depths)});
     chain.push_back({'L', work(op.getHead())});
   }
-  return ::lf::printLayout(::lf::balancedSplit(chain, stages));
+  return ::lf::printLayout(::lf::balancedSplit(chain, pp * chunks, chunks));
 }
 
 static ::lf::Pass passOf(RunOp run) {

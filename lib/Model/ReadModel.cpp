@@ -134,7 +134,7 @@ ModelConfig parseModel(const std::string &text, const std::string &where, const 
   for (const char *off : {"add_cross_attention", "is_encoder_decoder", "tie_encoder_decoder"})
     file.only(off, false, "only decoders are implemented");
   file.only("pruned_heads", Json::object(), "pruned heads are not implemented");
-  file.only("num_nextn_predict_layers", 0, "multi-token prediction is not implemented yet");
+  file.irrelevant({"num_nextn_predict_layers"}); // depths of the published checkpoint; --mtp-num-layers says what is trained
   if (model.family == "gpt2")
     readGpt2(file, model);
   else

@@ -105,7 +105,7 @@ void Run::after(Phase phase) {
     flopsPerToken = mlir::lf::flopsPerToken(*module, plan.microBatch * plan.dp * plan.seqLength);
   // What one byte costs in flops: about a desktop's core, and a GPU of today.
   if (phase == Phase::spmd && plan.layout == ::lf::autoLayout)
-    plan.layout = balancedLayout(*module, plan.pp * plan.vpp, request.target == ::lf::Target::cpu ? 10 : 250);
+    plan.layout = balancedLayout(*module, plan.pp, plan.vpp, request.target == ::lf::Target::cpu ? 10 : 250);
   if (phase == Phase::schedule) {
     result.report = analyzePrograms(*module, model, plan);
     result.report->flopsPerToken = flopsPerToken;

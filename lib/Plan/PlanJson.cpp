@@ -39,7 +39,7 @@ std::string layoutText(const ParallelPlan &plan, const ModelConfig &model) {
     chain.insert(chain.begin(), {'E', 0});
     chain.insert(chain.end(), static_cast<size_t>(model.mtpDepths), ChainItem{'m', 1});
     chain.push_back({'L', 0});
-    return printLayout(balancedSplit(chain, plan.pp * plan.vpp));
+    return printLayout(balancedSplit(chain, plan.pp * plan.vpp, plan.vpp));
   }
   if (!plan.layout.empty())
     return plan.layout;
@@ -126,6 +126,7 @@ PlanFile readPlan(const std::string &path) {
   if (const Json *options = member("options", Json::value_t::object, "an object of flags"))
     for (const auto &[name, value] : options->items())
       give(file, name, pointerTo("/options", name), value);
+  file.chunksStated = file.flags.contains("num-virtual-stages-per-pipeline-rank");
   if (const Json *sizes = member("sizes", Json::value_t::object, "an object of sizes")) {
     int64_t product = 1;
     for (const auto &[name, value] : sizes->items()) {
@@ -147,8 +148,13 @@ PlanFile readPlan(const std::string &path) {
       throw usage(at(file, "/sizes/world") + ": expected " + std::to_string(product) + " (tp x pp x cp x dp), got " +
                   show((*sizes)["world"]));
   }
-  if (const Json *schedule = member("schedule", Json::value_t::string, "a string"))
-    give(file, "pipeline-schedule", "/schedule", *schedule);
+  if (const Json *schedule = member("schedule", Json::value_t::string, "a string")) {
+    // What 1F1B became with the file's chunks, unless stated, is 1F1B again without them.
+    auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");
+    std::string count = chunks == file.flags.end() ? "1" : chunks->second.value();
+    bool became = *schedule == "interleaved" && !file.flags.contains("pipeline-schedule") && count != "1";
+    give(file, "pipeline-schedule", "/schedule", became ? Json("1f1b") : *schedule);
+  }
   if (const Json *layout = member("layout", Json::value_t::string, "a string"))
     file.layout = layout->get<std::string>();
   if (const Json *count = member("micro_batches", Json::value_t::number_integer, "an integer")) {
@@ -219,9 +225,10 @@ void mergePlan(GivenFlags &given, const PlanFile &file, ModelConfig model) {
   if (!file.layout.empty() && !even && !pipelineChanged && !restated)
     merged.emplace("pipeline-model-parallel-layout",
                    giveFlag(*findFlag("pipeline-model-parallel-layout"), {file.layout}, at(file, "/layout")));
-  // The chunks in /sizes follow from a layout, and from layers a stage.
-  if (any(merged, {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"}) &&
-      !statesAuto(merged))
+  // The chunks in /sizes follow from a layout, from layers a stage, and from ZB-V, which has two.
+  bool vee = value(file.flags, "pipeline-schedule") == "zb-v" && vpp == 2 && !file.chunksStated;
+  if (vee || (any(merged, {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"}) &&
+              !statesAuto(merged)))
     merged.erase("num-virtual-stages-per-pipeline-rank");
   for (const auto &[name, flag] : given)
     merged.insert_or_assign(name, flag);

@@ -17,6 +17,7 @@ struct PlanFile {
   int64_t microBatches = 0; ///< 0: not stated
   std::string layout;       ///< the member "layout", which may be a derived one
   std::string where;
+  bool chunksStated = false; ///< "options" say how many stages a rank has; "sizes" always do
 };
 
 /// Throws lf::Error (exit 2) that names the JSON pointer.

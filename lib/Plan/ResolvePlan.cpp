@@ -110,6 +110,8 @@ static void pipeline(ParallelPlan &p, const ModelConfig &m) {
   if (p.vpp > 1 && p.pp == 2 && !p.overlapP2p)
     throw usage("\"--no-overlap-p2p-communication\": expected a pipeline size (--pp) of at least 3 with " + plain(p.vpp) +
                 " chunks on a rank, got 2; remove the flag, or use one chunk");
+  if (p.vpp > 1 && kind == ScheduleKind::oneForwardOneBackward)
+    p.schedule = "interleaved"; // what 1F1B is with several chunks: say what runs
   if (p.groupSize > 0 && p.vpp == 1)
     throw usage("\"--microbatch-group-size-per-virtual-pipeline-stage\": expected several chunks on a pipeline rank, "
                 "got 1; pass --num-virtual-stages-per-pipeline-rank or remove it");
@@ -183,6 +185,10 @@ static void mtp(const ParallelPlan &p, const ModelConfig &m) {
   if (m.mtpDepths > 0 && m.learnedPositions)
     throw usage(name + ": expected 0 for a model with learned positions (family " + quote(m.family) + "), got " +
                 plain(m.mtpDepths) + "; multi-token prediction needs a rotary embedding");
+  if (m.mtpDepths > 0 && m.hidden % p.tp != 0)
+    throw usage("\"--tensor-model-parallel-size\": expected a divisor of the hidden size " + plain(m.hidden) +
+                ", which the projection of a depth of multi-token prediction splits, got " + plain(p.tp) + " (" +
+                remainder(m.hidden, p.tp) + ")");
   if (m.mtpDepths > 0 && p.seqLength <= m.mtpDepths)
     throw usage(name + ": expected fewer depths than the " + plain(p.seqLength) + " tokens of a sample, got " +
                 plain(m.mtpDepths) + ", which would leave depth " + plain(p.seqLength - 1) +

@@ -30,7 +30,7 @@ private:
 
 } // namespace
 
-std::vector<std::string> balancedSplit(const std::vector<ChainItem> &chain, int64_t stages) {
+std::vector<std::string> balancedSplit(const std::vector<ChainItem> &chain, int64_t stages, int64_t chunks) {
   int64_t items = static_cast<int64_t>(chain.size());
   constexpr int64_t limit = 20'000'000; // of table entries: the tables are filled in seconds
   if (stages < 1 || items < 2 || stages > limit || items > limit || (stages + 1) * (items + 1) > limit)
@@ -41,11 +41,14 @@ std::vector<std::string> balancedSplit(const std::vector<ChainItem> &chain, int6
   for (size_t i = 0; i < chain.size(); ++i)
     sum[i + 1] = sum[i] + chain[i].cost;
   auto cost = [&](int64_t from, int64_t to) { return sum[static_cast<size_t>(to)] - sum[static_cast<size_t>(from)]; };
-  // The embedding starts the first stage and the loss ends the last; a cut among the m items is none.
+  auto firstMtp = std::find_if(chain.begin(), chain.end(), [](const ChainItem &item) { return item.symbol == 'm'; });
+  int64_t mtp = firstMtp - chain.begin();
+  // The embedding starts the first stage and the loss ends the last; a cut among the m items is none, and only the last
+  // chunk of a rank has them.
   auto legal = [&](int64_t cut, int64_t stage) {
     if (stage == stages)
       return cut == items;
-    if (cut < 1 || cut > items - 1)
+    if (cut < 1 || cut > items - 1 || (stage <= stages - stages / chunks && cut > mtp))
       return false;
     return chain[static_cast<size_t>(cut)].symbol != 'm' || chain[static_cast<size_t>(cut - 1)].symbol != 'm';
   };

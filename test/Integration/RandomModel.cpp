@@ -80,6 +80,11 @@ RandomModel randomModel(Dice &dice) {
     gpt2(dice, m, kvHeads);
   else
     decoder(dice, m, family, kvHeads, queries);
+  if (family != "gpt2" && dice.percent(35)) { // it needs a rotary embedding
+    m.mtp = dice.between(1, 2);
+    m.mtpFactor = dice.of<double>({0.1, 0.3, 1.5});
+    m.config["hidden_size"] = m.tp * (m.config["hidden_size"].get<int64_t>() / m.tp + 1); // what its projection splits
+  }
   return m;
 }
 

@@ -20,6 +20,8 @@ struct RandomModel {
   int64_t microBatches = 0;
   int64_t vocabMultiple = 1;
   double dropout = 0; ///< for --hidden-dropout; gpt2 states its own
+  int64_t mtp = 0;    ///< depths, for --mtp-num-layers
+  double mtpFactor = 0;
 };
 
 RandomModel randomModel(Dice &);

@@ -153,7 +153,10 @@ int judgeAll(const Options &o, const std::string &tool) {
     }
     for (auto [trait, values] : std::map<std::string, size_t>{{"family", 5},
                                                               {"layout", 4},
-                                                              {"schedule", 3},
+                                                              {"schedule", 6},
+                                                              {"chunks", 3},
+                                                              {"layout stated", 3},
+                                                              {"mtp", 5},
                                                               {"head is embedding", 3},
                                                               {"sliding window", 3},
                                                               {"kv heads repeated", 2},

@@ -15,9 +15,9 @@ namespace mlir::lf {
 /// `training` is the module after phase train: whole shapes, @X.fwd and @X.bwd, one lf.chain.
 double flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch);
 
-/// The layout of pp x vpp stages of equal work, from the module after phase spmd (local shapes). The work of an op is its
+/// The layout of pp x chunks stages of equal work, from the module after phase spmd (local shapes). The work of an op is its
 /// flops, or `flopsPerByte` for each byte that it touches where that is more.
-std::string balancedLayout(ModuleOp partitioned, int64_t stages, double flopsPerByte);
+std::string balancedLayout(ModuleOp partitioned, int64_t pp, int64_t chunks, double flopsPerByte);
 
 /// Everything of the report but memory and flopsPerToken, from the module after phase schedule: local shapes, lf.mesh,
 /// lf.stage, lf.program. Pipeline ranks come in order; the mesh has "pp" as its major axis.

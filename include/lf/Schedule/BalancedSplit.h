@@ -18,8 +18,9 @@ struct ChainItem {
 };
 
 /// Cuts `chain` (E first, L last) into `stages` stages in its order, so that the largest sum of costs is the least
-/// possible and, among those, the sum of squares is. m items are kept together, with what follows them. Throws lf::Error
-/// (exit 2) for more than layoutLimit stages or items. The result is a layout, as if the user had written it.
-std::vector<std::string> balancedSplit(const std::vector<ChainItem> &chain, int64_t stages);
+/// possible and, among those, the sum of squares is. m items are kept together, in one of the last `stages / chunks`
+/// stages (the last chunks of the ranks). Throws lf::Error (exit 2) for more than layoutLimit stages or items. The result
+/// is a layout, as if the user had written it.
+std::vector<std::string> balancedSplit(const std::vector<ChainItem> &chain, int64_t stages, int64_t chunks = 1);
 
 } // namespace lf

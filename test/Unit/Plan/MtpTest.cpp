@@ -17,6 +17,15 @@ TEST_F(MtpTest, IsOffUnlessAsked) {
   EXPECT_EQ(model.mtpDepths, 0);
 }
 
+// What a published checkpoint has beside the model says nothing about what is trained.
+TEST_F(MtpTest, DepthsOfTheModelFileAreNotTakenOver) {
+  json["num_nextn_predict_layers"] = 1;
+  plan("--pp 2");
+  EXPECT_EQ(model.mtpDepths, 0);
+  plan("--pp 2 --mtp-num-layers 2");
+  EXPECT_EQ(model.mtpDepths, 2);
+}
+
 TEST_F(MtpTest, StandsBeforeTheLoss) {
   ParallelPlan p = plan("--pp 2 --mtp-num-layers 1");
   EXPECT_EQ(model.mtpDepths, 1);
@@ -45,6 +54,12 @@ TEST_F(MtpTest, Refusals) {
       R"("--mtp-num-layers": expected fewer depths than the 4 tokens of a sample, got 4, which would leave depth 3 )"
       R"(without labels; lower it or raise --seq-length)");
   EXPECT_EQ(refusal("--mtp-num-layers 3 --seq-length 4"), "accepted");
+  json["hidden_size"] = 66;
+  json["head_dim"] = 8;
+  EXPECT_EQ(refusal("--mtp-num-layers 1 --tp 4"),
+            R"("--tensor-model-parallel-size": expected a divisor of the hidden size 66, which the projection of a depth of )"
+            R"(multi-token prediction splits, got 4 (66 / 4 = 16 remainder 2))");
+  EXPECT_EQ(refusal("--tp 4"), "accepted");
   json = Json::parse(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 64,
     "vocab_size": 320, "embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0})");
   EXPECT_EQ(refusal("--mtp-num-layers 1"),

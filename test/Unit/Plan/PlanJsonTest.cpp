@@ -39,6 +39,7 @@ TEST_F(PlanJsonTest, HasTheStableMembersInOrder) {
 TEST_F(PlanJsonTest, ReadsBackAsTheSamePlan) {
   for (const char *line :
        {"", "--tp 2 --pp 2 --dp 2 --global-batch-size 16 --sequence-parallel", "--pp 3 --layout Et|t*2|tL --fp64",
+        "--pp 2 --vpp 2 --global-batch-size 4", "--pp 2 --pipeline-schedule zb-v --global-batch-size 4",
         "--pp 2 --decoder-first-pipeline-num-layers 1 --seq-length 64 --micro-batch-size 4 --pipeline-schedule gpipe",
         "--tp 8 --make-vocab-size-divisible-by 1 --hidden-dropout 0.25 --deterministic-mode --memory-budget 1000000"}) {
     ParallelPlan first = plan(line);
@@ -52,6 +53,18 @@ TEST_F(PlanJsonTest, ReadsBackAsTheSamePlan) {
     EXPECT_EQ(second.sequenceParallel, first.sequenceParallel) << line;
     EXPECT_EQ(second.memoryBudget, first.memoryBudget) << line;
   }
+}
+
+// With several chunks on a rank, 1F1B is the interleaved order: the plan says so, and forgets it with the chunks.
+TEST_F(PlanJsonTest, SaysWhichOrderRuns) {
+  Json json = planJson(plan("--pp 2 --vpp 2 --global-batch-size 4"), model);
+  EXPECT_EQ(json["schedule"], "interleaved");
+  EXPECT_EQ(with(json, "--vpp 1").schedule, "1f1b");
+  EXPECT_EQ(with(planJson(plan("--pp 2 --pipeline-schedule zb-v --global-batch-size 4"), model), "--pipeline-schedule 1f1b").vpp, 1);
+  EXPECT_EQ(plan("--pp 2 --layout Et|t|t|tL --global-batch-size 4").schedule, "interleaved");
+  EXPECT_EQ(plan("--pp 2 --vpp 2 --pipeline-schedule gpipe --global-batch-size 4").schedule, "gpipe");
+  Json stated = planJson(plan("--pp 2 --vpp 2 --pipeline-schedule interleaved --global-batch-size 4"), model);
+  EXPECT_EQ(refused(stated.dump(), "--vpp 1"), "expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got 1; with one chunk use --pipeline-schedule 1f1b");
 }
 
 TEST_F(PlanJsonTest, FlagsWinOverTheFile) {

@@ -7,6 +7,7 @@
 
 #include "lf/Schedule/LayoutString.h"
 #include "lf/Schedule/StageLayout.h"
+#include "lf/Support/Error.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>
@@ -68,6 +69,56 @@ TEST(BalancedSplit, MtpLayersStayTogether) {
   for (const std::string &stage : stages)
     with += stage.find('m') != std::string::npos;
   EXPECT_EQ(with, 1);
+}
+
+/// The least maximum over all ways to cut `chain` that resolveLayout takes.
+double bestLegal(const std::vector<ChainItem> &chain, const LayoutRequest &request, int64_t stages) {
+  double least = 1e300;
+  std::vector<size_t> cuts(static_cast<size_t>(stages) + 1, 0);
+  cuts.back() = chain.size();
+  auto search = [&](auto &&self, size_t at) -> void {
+    if (at < static_cast<size_t>(stages)) {
+      for (cuts[at] = cuts[at - 1]; cuts[at] <= chain.size(); ++cuts[at])
+        self(self, at + 1);
+      return;
+    }
+    std::vector<std::string> split;
+    for (size_t s = 0; s < static_cast<size_t>(stages); ++s) {
+      split.emplace_back();
+      for (size_t i = cuts[s]; i < cuts[s + 1]; ++i)
+        split.back() += chain[i].symbol;
+    }
+    try {
+      resolveLayout(printLayout(split), request);
+      least = std::min(least, slowest(split, chain));
+    } catch (const Error &) {
+    }
+  };
+  search(search, 1);
+  return least;
+}
+
+// Also with chunks, where m may only be in the last one of a rank.
+TEST(BalancedSplit, MtpAndChunksStayLegalAndNoneIsFaster) {
+  EXPECT_EQ(printLayout(balancedSplit(chainOf("EtttmL", 0, 1, 9), 6, 2)), "Et|t|t|m||L");
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    LayoutRequest request;
+    request.layers = 1 + random() % 3;
+    request.mtp = random() % 3;
+    request.chunks = 1 + random() % 2;
+    request.pp = 2 + random() % 2;
+    if (round % 3 == 0 && request.chunks == 2)
+      request.placement = PlacementKind::vee;
+    std::vector<ChainItem> chain =
+        chainOf("E" + std::string(request.layers, 't') + std::string(request.mtp, 'm') + "L", 0, 0, 0);
+    for (ChainItem &item : chain)
+      item.cost = random() % 10;
+    int64_t stages = request.pp * request.chunks;
+    std::vector<std::string> split = balancedSplit(chain, stages, request.chunks);
+    EXPECT_NO_THROW(resolveLayout(printLayout(split), request)) << printLayout(split);
+    EXPECT_DOUBLE_EQ(slowest(split, chain), bestLegal(chain, request, stages)) << printLayout(split);
+  }
 }
 
 TEST(BalancedSplit, NoneIsFasterAndAllAreLegal) {
