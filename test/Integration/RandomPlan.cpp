@@ -120,6 +120,8 @@ void drawPipeline(Dice &dice, const RandomModel &m, int64_t pp, std::vector<std:
     if (group != pp || dice.percent(30))
       add("--microbatch-group-size-per-virtual-pipeline-stage", text(group));
   }
+  if ((chunks == 1 || pp > 2) && dice.percent(20))
+    flags.push_back("--no-overlap-p2p-communication");
   int64_t stages = pp * chunks;
   bool even = m.layers % stages == 0 && dice.percent(50), automatic = !even && dice.percent(20);
   bool layersOfStage = even && chunks > 1 && schedule != "zb-v" && dice.percent(50);
@@ -147,6 +149,7 @@ void describe(RandomPlan &p) {
   p.traits["sequence parallel"] = yes(p.plan.sequenceParallel);
   p.traits["schedule"] = p.plan.pp > 1 ? p.plan.schedule : "no pipeline";
   p.traits["chunks"] = text(p.plan.vpp);
+  p.traits["receives"] = p.plan.vpp == 1 ? "where needed" : p.plan.overlapP2p ? "posted" : "several chunks, where needed";
   p.traits["layout stated"] = p.plan.layout.empty() ? "no" : p.plan.layout == autoLayout ? "auto" : "yes";
   p.traits["mtp"] = p.plan.layout == autoLayout && m.mtpDepths > 0 ? "auto" : describeMtp(parseLayout(layoutText(p.plan, m)).stages);
   p.traits["layout"] = p.plan.pp > 1 ? describeLayout(parseLayout(layoutText(p.plan, m)).stages) : "one stage";

@@ -58,7 +58,7 @@ TEST_F(MtpTest, Refusals) {
   json["head_dim"] = 8;
   EXPECT_EQ(refusal("--mtp-num-layers 1 --tp 4"),
             R"("--tensor-model-parallel-size": expected a divisor of the hidden size 66, which the projection of a depth of )"
-            R"(multi-token prediction splits, got 4 (66 / 4 = 16 remainder 2))");
+            R"(multi-token prediction splits, got 4 (66 % 4 = 2))");
   EXPECT_EQ(refusal("--tp 4"), "accepted");
   json = Json::parse(R"({"model_type": "gpt2", "n_layer": 2, "n_embd": 64, "n_head": 4, "n_positions": 64,
     "vocab_size": 320, "embd_pdrop": 0.0, "resid_pdrop": 0.0, "attn_pdrop": 0.0})");
