@@ -11,7 +11,7 @@
 namespace mlir::lfrt {
 
 void writeMessages(Lowering &l, OpBuilder &b) {
-  std::map<std::array<int64_t, 3>, BufferType> largest; // by tag, from, to: stages in order
+  std::map<std::array<int64_t, 4>, BufferType> largest; // by round, tag, from, to
   for (ProgramOp program : l.module.getOps<ProgramOp>()) {
     llvm::StringSet<> seen;
     for (RunOp run : program.getBody().getOps<RunOp>()) {
@@ -19,7 +19,10 @@ void writeMessages(Lowering &l, OpBuilder &b) {
         continue;
       for (SendOp send : l.module.lookupSymbol<FuncOp>(run.getCallee()).getBody().getOps<SendOp>()) {
         auto type = cast<BufferType>(send.getX().getType());
-        BufferType &known = largest[{int64_t(send.getTag()), int64_t(program.getPp()), int64_t(send.getPp())}];
+        // Both directions between two stages, then the next two: in one order of stages each pair would wait for the one
+        // before it, down the whole pipeline. Every second pair goes first, so that they connect side by side.
+        int64_t tag = send.getTag(), round = (tag + 1) / 2 % 2;
+        BufferType &known = largest[{round, tag, int64_t(program.getPp()), int64_t(send.getPp())}];
         if (!known || known.getBytes() < type.getBytes())
           known = type;
       }
@@ -29,7 +32,7 @@ void writeMessages(Lowering &l, OpBuilder &b) {
   for (MemoryOp memory : l.module.getOps<MemoryOp>()) // behind the last table
     b.setInsertionPointAfter(memory);
   for (const auto &[key, type] : largest)
-    MessageOp::create(b, l.module.getLoc(), key[1], key[2], key[0], type);
+    MessageOp::create(b, l.module.getLoc(), key[2], key[3], key[1], type);
 }
 
 } // namespace mlir::lfrt

@@ -48,6 +48,9 @@ const Case cases[] = {
      {"--dp", "2", "--tp", "2", "--pp", "2", "--layout", "Et|ttL", "--pipeline-schedule", "gpipe"}},
 };
 
+// And of schedules alone, receives that are posted ahead.
+const Case posted = {cases[1].config, {"--pp", "2", "--layout", "E|t|t|L"}};
+
 using Table = std::map<std::string, std::map<std::string, int>>; ///< kind of mutant, what caught it, how many
 
 struct Tester {
@@ -165,6 +168,7 @@ int mutateAll(const std::string &tool) {
     tester.programs(c);
     tester.schedules(c);
   }
+  tester.schedules(posted);
   int all = 0;
   std::printf("%-18s  caught by (a run is compared in the order loss, grad norm, gradient, weight)\n", "mutant");
   for (const auto &[kind, by] : tester.table) {

@@ -3,12 +3,15 @@
 // RUN: FileCheck %s --check-prefix=CPP < %t.cpp
 // RUN: c++ -std=c++17 -O1 -Wall -Wextra -Werror -I%S/../../runtime/include -c %t.cpp -o %t.o
 
-// Every message of the step, by tag: inputs, cotangents, the gradient of the tied embedding, both ways.
-// CHECK:      lfrt.message 1 to 0 tag 1 : !lfrt.buffer<f32 x 32>
-// CHECK-NEXT: lfrt.message 0 to 1 tag 2 : !lfrt.buffer<f32 x 32>
-// CHECK-NEXT: lfrt.message 0 to 1 tag 4 : !lfrt.buffer<f32 x 256>
+// Every message of the step: the gradient of the tied embedding, both ways, inputs, cotangents. Odd edges of the chain of
+// stages (into stage 1 and out of it) come after the even ones.
+// CHECK:      lfrt.message 0 to 1 tag 4 : !lfrt.buffer<f32 x 256>
 // CHECK-NEXT: lfrt.message 1 to 0 tag 4 : !lfrt.buffer<f32 x 256>
+// CHECK-NEXT: lfrt.message 1 to 0 tag 1 : !lfrt.buffer<f32 x 32>
+// CHECK-NEXT: lfrt.message 0 to 1 tag 2 : !lfrt.buffer<f32 x 32>
 // CPP:      static const lf_message messages[] = {
+// CPP-NEXT:   {0, 1, 4, 256, LF_F32},
+// CPP-NEXT:   {1, 0, 4, 256, LF_F32},
 // CPP-NEXT:   {1, 0, 1, 32, LF_F32},
 // CPP-NEXT:   {0, 1, 2, 32, LF_F32},
 

@@ -140,6 +140,7 @@ private:
 
   void run_post(const Call &call) override {
     poll();
+    memory->host_decides("the host says when a message may go");
     check_device(call, call.y);
     auto known = channels_.find({call.peer, rank(), call.tag});
     if (known == channels_.end()) // to open it now would wait for a sender who may need what this rank computes next
