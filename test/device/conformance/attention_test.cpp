@@ -1,5 +1,7 @@
-// attention_test.cpp - attention against plain softmax in double, over masks, groups, odd sizes and head dims.
-#include "support.h"
+// attention_test.cpp - our own attention against plain softmax, over masks, groups, odd sizes and head dims.
+//
+// Queries and keys have arrays of positions of their own, so that these are the block kernels in bfloat16 too.
+#include "attention_reference.h"
 
 #include <algorithm>
 
@@ -7,19 +9,13 @@ using namespace lf::test;
 
 namespace {
 
-struct Case {
-  const char *name;
-  int64_t s, t, b, g, r, d, window;
-  Ids pq, pk;
-};
-
 Ids shuffled(int64_t count) {
   Ids ids = iota(count);
   std::shuffle(ids.begin(), ids.end(), generator());
   return ids;
 }
 
-std::vector<Case> cases() {
+std::vector<AttentionCase> cases() {
   return {
       {"one token", 1, 1, 1, 1, 1, 3, 0, iota(1), iota(1)},
       {"causal over tiles", 150, 150, 1, 2, 3, 5, 0, iota(150), iota(150)},
@@ -40,80 +36,55 @@ std::vector<Case> cases() {
 } // namespace
 
 TEST(Attention, ForwardAndGradient) {
-  Rank &c = shared_rank();
-  constexpr double none = -std::numeric_limits<double>::infinity();
-  for (const Case &n : cases()) {
-    SCOPED_TRACE(n.name);
-    const int64_t heads = n.b * n.g * n.r, queries = n.s * heads * n.d, keys = n.t * n.b * n.g * n.d;
-    const double scale = 1.0 / std::sqrt(static_cast<double>(n.d));
-    const Values q = random_values(queries), k = random_values(keys), v = random_values(keys),
-                 dy = random_values(queries);
-    Values o(q.size(), 0.0), lse(at(n.s * heads), none), dq(q.size(), 0.0), dk(k.size(), 0.0), dv(v.size(), 0.0);
-    for (int64_t i = 0; i < n.s; ++i)
-      for (int64_t h = 0; h < heads; ++h) {
-        auto query = [&](int64_t e) { return at((i * heads + h) * n.d + e); };
-        auto key = [&](int64_t j, int64_t e) { return at((j * n.b * n.g + h / n.r) * n.d + e); };
-        Values score(at(n.t), none);
-        double top = none, total = 0.0, pull = 0.0;
-        for (int64_t j = 0; j < n.t; ++j) {
-          const int64_t away = int64_t{n.pq[at(i)]} - n.pk[at(j)];
-          if (away < 0 || (n.window > 0 && away >= n.window))
-            continue;
-          score[at(j)] = 0.0;
-          for (int64_t e = 0; e < n.d; ++e)
-            score[at(j)] += scale * q[query(e)] * k[key(j, e)];
-          top = std::max(top, score[at(j)]);
-        }
-        if (top == none)
-          continue;
-        for (double x : score)
-          total += std::exp(x - top);
-        lse[at(i * heads + h)] = top + std::log(total);
-        for (int64_t j = 0; j < n.t; ++j)
-          for (int64_t e = 0; e < n.d; ++e)
-            o[query(e)] += std::exp(score[at(j)] - top) / total * v[key(j, e)];
-        for (int64_t e = 0; e < n.d; ++e)
-          pull += o[query(e)] * dy[query(e)];
-        for (int64_t j = 0; j < n.t; ++j) {
-          const double p = std::exp(score[at(j)] - top) / total;
-          double dp = 0.0;
-          for (int64_t e = 0; e < n.d; ++e) {
-            dp += dy[query(e)] * v[key(j, e)];
-            dv[key(j, e)] += p * dy[query(e)];
-          }
-          const double ds = p * (dp - pull) * scale;
-          for (int64_t e = 0; e < n.d; ++e) {
-            dq[query(e)] += ds * k[key(j, e)];
-            dk[key(j, e)] += ds * q[query(e)];
-          }
-        }
+  for_reals([](auto real, Rank &c) {
+    using T = decltype(real);
+    for (const AttentionCase &n : cases()) {
+      SCOPED_TRACE(n.name);
+      const int64_t queries = n.queries(), keys = n.keys();
+      const Values q = random_values<T>(queries), k = random_values<T>(keys), v = random_values<T>(keys),
+                   dy = random_values<T>(queries);
+      const AttentionResult want = attention_reference(n, q, k, v, dy);
+      Reals<T> fq(q), fk(k), fv(v), fdy(dy), fo(want.o);
+      Ints pq(n.pq), pk(n.pk);
+      Poisoned<T> o(queries), dq(queries), dk(keys), dv(keys), again_q(queries), again_k(keys), again_v(keys);
+      Poisoned<float> lse(n.s * n.heads());
+      lf_attention(c, "t", fq.data(), fk.data(), fv.data(), pq.data(), pk.data(), o.data(), lse.data(), n.s, n.t, n.b,
+                   n.g, n.r, n.d, n.scale(), n.window);
+      expect_close("o", o, want.o);
+      expect_close("lse", lse, want.lse);
+      auto gradient = [&](Poisoned<T> &dq, Poisoned<T> &dk, Poisoned<T> &dv) {
+        lf_attention_grad(c, "t", fq.data(), fk.data(), fv.data(), pq.data(), pk.data(), o.data(), lse.data(),
+                          fdy.data(), dq.data(), dk.data(), dv.data(), n.s, n.t, n.b, n.g, n.r, n.d, n.scale(),
+                          n.window);
+      };
+      gradient(dq, dk, dv);
+      gradient(again_q, again_k, again_v);
+      if (sizeof(T) == 4) {
+        expect_close("dq", dq, want.dq);
+        expect_close("dk", dk, want.dk);
+        expect_close("dv", dv, want.dv);
+      } else { // o has been rounded
+        expect_near("dq", dq, want.dq);
+        expect_near("dk", dk, want.dk);
+        expect_near("dv", dv, want.dv);
       }
-    Floats fq(q), fk(k), fv(v), fdy(dy);
-    Ints pq(n.pq), pk(n.pk);
-    Poisoned to(queries), to_lse(n.s * heads), to_q(queries), to_k(keys), to_v(keys);
-    lf_attention(c, "t", fq.data(), fk.data(), fv.data(), pq.data(), pk.data(), to.data(), to_lse.data(), n.s, n.t, n.b,
-                 n.g, n.r, n.d, scale, n.window);
-    expect_close("o", to, o);
-    expect_close("lse", to_lse, lse);
-    lf_attention_grad(c, "t", fq.data(), fk.data(), fv.data(), pq.data(), pk.data(), to.data(), to_lse.data(),
-                      fdy.data(), to_q.data(), to_k.data(), to_v.data(), n.s, n.t, n.b, n.g, n.r, n.d, scale, n.window);
-    expect_close("dq", to_q, dq);
-    expect_close("dk", to_k, dk);
-    expect_close("dv", to_v, dv);
-    const std::vector<float> first = to_q.get();
-    lf_attention_grad(c, "t", fq.data(), fk.data(), fv.data(), pq.data(), pk.data(), to.data(), to_lse.data(),
-                      fdy.data(), to_q.data(), to_k.data(), to_v.data(), n.s, n.t, n.b, n.g, n.r, n.d, scale, n.window);
-    EXPECT_EQ(first, to_q.get()) << "the same bits in every run";
-  }
+      expect_same("dq", dq, again_q);
+      expect_same("dk", dk, again_k);
+      expect_same("dv", dv, again_v);
+    }
+  });
 }
 
 TEST(Attention, RefusesALargeHead) {
-  Rank &c = shared_rank();
-  try {
-    lf_attention(c, "t", nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, 1, 1, 1, 1, 1, 512, 1.0, 0);
-    FAIL() << "expected a Failure";
-  } catch (const lf::rt::Failure &failure) {
-    EXPECT_EQ(failure.code, 2);
-    EXPECT_NE(failure.message.find("expected a head dim of at most 256 on cuda, got 512"), std::string::npos);
-  }
+  for_reals([](auto, Rank &c) {
+    Ints pq(iota(1)), pk(iota(1));
+    try {
+      lf_attention(c, "t", nullptr, nullptr, nullptr, pq.data(), pk.data(), nullptr, nullptr, 1, 1, 1, 1, 1, 512, 1.0,
+                   0);
+      ADD_FAILURE() << "expected a Failure";
+    } catch (const lf::rt::Failure &failure) {
+      EXPECT_EQ(failure.code, 2);
+      EXPECT_NE(failure.message.find("expected a head dim of at most 256 on cuda, got 512"), std::string::npos);
+    }
+  });
 }

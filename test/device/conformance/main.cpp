@@ -1,8 +1,12 @@
 // main.cpp - runs the device tests; exit code 77 when there is no device to run them on.
+//   lf-device-conformance [GoogleTest's options]
+//   lf-device-conformance --speed   prints what the kernels of a bfloat16 program reach, and tests nothing
+#include "speed.h"
 #include "support.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace lf::test {
 
@@ -19,21 +23,27 @@ std::mt19937 &generator() {
   return only;
 }
 
-static Rank *rank_of_all = nullptr;
-Rank &shared_rank() { return *rank_of_all; }
+static std::unique_ptr<Rank> ranks[2]; // float32, bfloat16
+Rank &shared_rank(lf_dtype dtype) { return *ranks[dtype == LF_BF16]; }
 
 } // namespace lf::test
 
 int main(int argc, char **argv) {
   testing::InitGoogleTest(&argc, argv);
   try {
-    lf::test::rank_of_all = new lf::test::Rank;
+    lf::test::ranks[0] = std::make_unique<lf::test::Rank>(LF_F32);
+    lf::test::ranks[1] = std::make_unique<lf::test::Rank>(LF_BF16);
+    if (argc > 1 && std::strcmp(argv[1], "--speed") == 0) {
+      lf::test::print_speed();
+      return 0;
+    }
   } catch (const lf::rt::Failure &failure) {
     std::fprintf(stderr, "error: %s\n", failure.message.c_str());
     return failure.code == 2 ? 77 : 1;
   }
   std::printf("LF_TEST_SEED=%u\n", lf::test::seed());
   int result = RUN_ALL_TESTS();
-  delete lf::test::rank_of_all;
+  for (std::unique_ptr<lf::test::Rank> &rank : lf::test::ranks)
+    rank.reset();
   return result;
 }

@@ -1,7 +1,7 @@
 // support.h - what every device test needs: a rank with an open device, arrays there, poisoned outputs, references.
 //
-// Idea: inputs are fresh in every run (the seed is printed, LF_TEST_SEED repeats one) and uploaded as float; references
-// are plain loops in double over the same values.
+// Idea: inputs are fresh in every run (the seed is printed, LF_TEST_SEED repeats one) and exact in the real type that
+// is tested; references are plain loops in double over the same values.
 #pragma once
 
 #include "comm/comm.h"
@@ -11,6 +11,7 @@
 #include "lf/runtime.h"
 #include "train/device.h"
 
+#include <cuda_bf16.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,21 +28,23 @@ namespace lf::test {
 
 using Values = std::vector<double>;
 using Ids = std::vector<int32_t>;
+using Bf16 = __nv_bfloat16;
 
 inline size_t at(int64_t i) { return static_cast<size_t>(i); }
 
 /// The generator of all inputs; one for the process.
 std::mt19937 &generator();
 
-/// One fp32 program without parameters, and a rank of it on the first GPU.
+/// A program without parameters, and a rank of it on the first GPU.
 class Rank {
 public:
-  Rank() {
+  explicit Rank(lf_dtype dtype) {
     program.dtype = LF_F32;
     program.micro_batch = 2;
     rank.program = &program;
     rank.seed = 77;
     rt::open_device(rank);
+    program.dtype = dtype;
   }
   Rank(const Rank &) = delete;
   Rank &operator=(const Rank &) = delete;
@@ -49,59 +53,104 @@ public:
   lf_rank rank;
 };
 
-/// The rank that all kernel tests share.
-Rank &shared_rank();
+/// The rank that all kernel tests of a real type share.
+Rank &shared_rank(lf_dtype dtype = LF_F32);
 
-/// An array on the device; each has 256 guard bytes on both sides, which must survive.
+template <class T> constexpr lf_dtype dtype_of() { return std::is_same_v<T, Bf16> ? LF_BF16 : LF_F32; }
+
+/// Calls body(T{}, rank of T) for both real types.
+template <class Body> void for_reals(Body &&body) {
+  {
+    SCOPED_TRACE("float32");
+    body(float{}, shared_rank(LF_F32));
+  }
+  {
+    SCOPED_TRACE("bfloat16");
+    body(Bf16{}, shared_rank(LF_BF16));
+  }
+}
+
+// ---- Arrays -------------------------------------------------------------------------------------------------------
+
+/// x in T: to nearest even.
+template <class T> T to(double x) {
+  if constexpr (std::is_same_v<T, Bf16>)
+    return __float2bfloat16_rn(static_cast<float>(x));
+  else
+    return static_cast<T>(x);
+}
+
+inline double from(float x) { return x; }
+inline double from(Bf16 x) { return __bfloat162float(x); }
+
+template <class T> double rounded(double x) { return from(to<T>(x)); }
+
+template <class T> std::vector<T> all_to(const Values &values) {
+  std::vector<T> converted(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    converted[i] = to<T>(values[i]);
+  return converted;
+}
+
+/// An array on the device, `shift` elements beyond an address on 256 bytes; the guards on both sides must survive.
 template <class T> class Array {
 public:
-  explicit Array(const std::vector<T> &values) : count_(static_cast<int64_t>(values.size())) {
-    std::vector<unsigned char> bytes(at(guard + size() + guard), pattern);
-    std::memcpy(bytes.data() + guard, values.data(), at(size()));
+  explicit Array(const std::vector<T> &values, int64_t shift = 0)
+      : count_(static_cast<int64_t>(values.size())), guard_(256 + shift * int64_t(sizeof(T))) {
+    std::vector<unsigned char> bytes(at(guard_ + size() + guard_), pattern);
+    std::memcpy(bytes.data() + guard_, values.data(), at(size()));
     LF_CUDA(cudaMalloc(reinterpret_cast<void **>(&base_), bytes.size()));
     LF_CUDA(cudaMemcpy(base_, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    LF_CUDA(cudaDeviceSynchronize()); // the compute stream does not wait for the copy
   }
   Array(const Array &) = delete;
   Array &operator=(const Array &) = delete;
   ~Array() { cudaFree(base_); }
 
-  T *data() { return reinterpret_cast<T *>(base_ + guard); }
-  /// Waits for the shared rank's compute stream; checks the guards.
+  T *data() { return reinterpret_cast<T *>(base_ + guard_); }
+  int64_t count() const { return count_; }
+  /// Waits for the device; checks the guards.
   std::vector<T> get() {
     LF_CUDA(cudaDeviceSynchronize());
-    std::vector<unsigned char> bytes(at(guard + size() + guard));
+    std::vector<unsigned char> bytes(at(guard_ + size() + guard_));
     LF_CUDA(cudaMemcpy(bytes.data(), base_, bytes.size(), cudaMemcpyDeviceToHost));
-    for (int64_t i = 0; i < guard; ++i)
-      EXPECT_TRUE(bytes[at(i)] == pattern && bytes[at(guard + size() + i)] == pattern) << "written outside the array";
+    for (int64_t i = 0; i < guard_; ++i)
+      if (bytes[at(i)] != pattern || bytes[at(guard_ + size() + i)] != pattern) {
+        ADD_FAILURE() << "written outside the array, " << i << " bytes into a guard";
+        break;
+      }
     std::vector<T> values(at(count_));
-    std::memcpy(values.data(), bytes.data() + guard, at(size()));
+    std::memcpy(values.data(), bytes.data() + guard_, at(size()));
     return values;
   }
 
 private:
-  static constexpr int64_t guard = 256;
   static constexpr unsigned char pattern = 0xa5;
   int64_t size() const { return count_ * static_cast<int64_t>(sizeof(T)); }
-  int64_t count_;
+  int64_t count_, guard_;
   unsigned char *base_ = nullptr;
 };
 
-struct Floats : Array<float> {
-  explicit Floats(const Values &v) : Array(std::vector<float>(v.begin(), v.end())) {}
+template <class T> struct Reals : Array<T> {
+  explicit Reals(const Values &v, int64_t shift = 0) : Array<T>(all_to<T>(v), shift) {}
 };
+using Floats = Reals<float>;
 struct Ints : Array<int32_t> {
   explicit Ints(const Ids &v) : Array(v) {}
 };
 /// An output that shows every element that a kernel forgets.
-struct Poisoned : Array<float> {
-  explicit Poisoned(int64_t count) : Array(std::vector<float>(at(count), std::numeric_limits<float>::quiet_NaN())) {}
+template <class T> struct Poisoned : Array<T> {
+  explicit Poisoned(int64_t count, int64_t shift = 0)
+      : Array<T>(std::vector<T>(at(count), to<T>(std::numeric_limits<double>::quiet_NaN())), shift) {}
 };
 
-/// Uniform in [-scale, scale], exact in float.
-inline Values random_values(int64_t count, double scale = 1.0) {
+// ---- Inputs -------------------------------------------------------------------------------------------------------
+
+/// Uniform in [-scale, scale], exact in T.
+template <class T = float> Values random_values(int64_t count, double scale = 1.0) {
   Values x(at(count));
   for (double &e : x)
-    e = static_cast<float>(scale * (generator()() / 2147483648.0 - 1.0));
+    e = rounded<T>(scale * (generator()() / 2147483648.0 - 1.0));
   return x;
 }
 
@@ -119,20 +168,64 @@ inline Ids iota(int64_t count, int32_t first = 0) {
   return ids;
 }
 
-/// |got - want| <= bound * (1 + |want|) everywhere; infinities must agree; NaN never passes.
-inline void expect_close(const char *name, Array<float> &array, const Values &want, double bound = 1e-5) {
-  const std::vector<float> got = array.get();
+// ---- Expectations -------------------------------------------------------------------------------------------------
+
+/// |got - want| <= bound * (scale + |want|) everywhere, and for a bfloat16 2^-8 |want| more, its own rounding; `scale`
+/// is that of the numbers whose sum the result is. Infinities must agree; NaN never passes. Bound 0 means equal.
+template <class T>
+void expect_close(const char *name, Array<T> &array, const Values &want, double bound = 1e-5, double scale = 1.0) {
+  const std::vector<T> got = array.get();
   ASSERT_EQ(got.size(), want.size()) << name;
+  const double rounding = std::is_same_v<T, Bf16> && bound > 0.0 ? 1.0 / 256 : 0.0;
   double worst = 0.0;
   for (size_t i = 0; i < got.size(); ++i) {
-    const double g = static_cast<double>(got[i]);
+    const double g = from(got[i]);
     if (g == want[i])
       continue;
-    const double error = std::fabs(g - want[i]) / (1.0 + std::fabs(want[i]));
-    ASSERT_LE(error, bound) << name << "[" << i << "]: expected " << want[i] << ", got " << g;
-    worst = std::max(worst, error);
+    const double size = std::fabs(want[i]), error = std::fabs(g - want[i]);
+    ASSERT_LE(error, bound * (scale + size) + rounding * size)
+        << name << "[" << i << "]: expected " << want[i] << ", got " << g;
+    worst = std::max(worst, error / (scale + size));
   }
   testing::Test::RecordProperty(name, std::to_string(worst));
+}
+
+/// For results with intermediates in bfloat16, of inputs of unit size: the error's norm is at most `bound` of the
+/// result's, and no element is off by more than 2^-7 of itself and 2^-5 of the root mean square; differences that
+/// vanish leave 1e-5.
+template <class T> void expect_near(const char *name, Array<T> &array, const Values &want, double bound = 6e-3) {
+  const std::vector<T> got = array.get();
+  ASSERT_EQ(got.size(), want.size()) << name;
+  double square = 0.0, wrong = 0.0;
+  for (double x : want)
+    square += x * x;
+  const double mean = std::sqrt(square / static_cast<double>(std::max<size_t>(want.size(), 1)));
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double error = std::fabs(from(got[i]) - want[i]);
+    ASSERT_LE(error, std::fabs(want[i]) / 128 + mean / 32 + 1e-5)
+        << name << "[" << i << "]: expected " << want[i] << ", got " << from(got[i]);
+    wrong += error * error;
+  }
+  const double size = std::sqrt(static_cast<double>(std::max<size_t>(want.size(), 1)));
+  EXPECT_LE(std::sqrt(wrong), bound * std::sqrt(square) + 1e-5 * size) << name;
+  testing::Test::RecordProperty(name, std::to_string(std::sqrt(wrong / std::max(square, 1e-30))));
+}
+
+/// The elements as doubles.
+template <class T> Values values_of(Array<T> &array) {
+  Values values;
+  for (T x : array.get())
+    values.push_back(from(x));
+  return values;
+}
+
+/// The same bits.
+template <class T> void expect_same(const char *name, Array<T> &a, Array<T> &b) {
+  const std::vector<T> x = a.get(), y = b.get();
+  ASSERT_EQ(x.size(), y.size()) << name;
+  for (size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(std::memcmp(&x[i], &y[i], sizeof(T)), 0)
+        << name << "[" << i << "]: expected the same bits in every run, got " << from(x[i]) << " and " << from(y[i]);
 }
 
 } // namespace lf::test

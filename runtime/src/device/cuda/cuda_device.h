@@ -56,6 +56,7 @@ public:
   /// Memory for what one kernel call of the compute stream keeps between its launches. Made at start for the program's
   /// shapes; a call that needs more (an odd shape, in the first step) makes it grow.
   template <class T> T *scratch(int64_t count) { return static_cast<T *>(scratch_bytes(count * int64_t(sizeof(T)))); }
+  int64_t scratch_size() const { return scratch_size_; } ///< bytes that it has now
 
   void record_event(lf_event, int32_t stream, int64_t step);
   void wait_event(int32_t stream, lf_event);

@@ -30,12 +30,18 @@ __global__ void make_keys(const int32_t *ids, uint32_t *keys, int32_t *places, i
 
 /// first[row] = the number of sorted keys below row, for row in [0, rows].
 __global__ void find_first(const uint32_t *sorted, int32_t *first, int64_t count, int64_t rows) {
-  const int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (i > count)
+  const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (row > rows)
     return;
-  const int64_t begin = i > 0 ? int64_t(sorted[i - 1]) + 1 : 0, end = i < count ? int64_t(sorted[i]) : rows;
-  for (int64_t row = begin; row <= end; ++row)
-    first[row] = static_cast<int32_t>(i);
+  int64_t below = 0, end = count;
+  while (below < end) {
+    const int64_t middle = (below + end) / 2;
+    if (sorted[middle] < row)
+      below = middle + 1;
+    else
+      end = middle;
+  }
+  first[row] = static_cast<int32_t>(below);
 }
 
 /// sum += the `each` rows of dy that belong to sorted token i, at columns j.
@@ -166,13 +172,13 @@ void scatter(lf_rank *c, const char *what, const int32_t *ids, const T *dy, floa
   cudaStream_t stream = lf::rt::cuda(c).compute();
   uint32_t *keys = out<uint32_t>(scratch + l.keys), *sorted = out<uint32_t>(scratch + l.sorted);
   int32_t *places = out<int32_t>(scratch + l.places), *order = out<int32_t>(scratch + l.order);
-  const unsigned blocks = static_cast<unsigned>((count + block_threads) / block_threads); // count + 1 threads
-  make_keys<<<blocks, block_threads, 0, stream>>>(ids, keys, places, count, rows, offset);
+  auto blocks = [](int64_t threads) { return static_cast<unsigned>((threads + block_threads - 1) / block_threads); };
+  make_keys<<<blocks(count), block_threads, 0, stream>>>(ids, keys, places, count, rows, offset);
   LF_LAUNCHED(what);
   size_t bytes = l.sort_bytes;
   LF_CUDA(cub::DeviceRadixSort::SortPairs(scratch + l.sort, bytes, keys, sorted, places, order, static_cast<int>(count),
                                           0, l.bits, stream));
-  find_first<<<blocks, block_threads, 0, stream>>>(sorted, out<int32_t>(scratch + l.first), count, rows);
+  find_first<<<blocks(rows + 1), block_threads, 0, stream>>>(sorted, out<int32_t>(scratch + l.first), count, rows);
   LF_LAUNCHED(what);
   if (h % wide == 0 && aligned(dy, table))
     add_rows<wide>(c, what, dy, table, count, each, rows, h, accumulate, scratch, l);
