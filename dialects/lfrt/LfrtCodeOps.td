@@ -17,10 +17,11 @@ def Lfrt_FuncOp : Lfrt_Op<"func", [Symbol, NoTerminator, SingleBlock, IsolatedFr
     `workspace`; an action its micro-batch, its bundle and the whole workspace arena. "input" and "output" are the
     boundary values.
     lf-plan-memory sets `workspace` (bytes that the body needs) and `live` (bytes alive at its worst line).
+    The bundle of an action with `bundleInWorkspace` lies in the workspace arena, not in "saved".
     (C1) one name for each argument.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind, StrAttr:$title, StrArrayAttr:$names,
-                       OptionalAttr<I64Attr>:$workspace, OptionalAttr<I64Attr>:$live);
+                       OptionalAttr<I64Attr>:$workspace, OptionalAttr<I64Attr>:$live, UnitAttr:$bundleInWorkspace);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$kind $sym_name $title `names` $names attr-dict-with-keyword $body";
   let hasVerifier = 1;
@@ -46,7 +47,7 @@ def Lfrt_ProgramOp : Lfrt_Op<"program", [Symbol, NoTerminator, SingleBlock, Decl
 def Lfrt_RunOp : Lfrt_Op<"run", [HasParent<"ProgramOp">]> {
   let summary = "one row of a program's table of actions";
   let description = [{
-    `bundle` is the byte of the arena "saved" where the micro-batch's bundle begins. `live`: bytes of bundles and
+    `bundle` is the byte of its arena where the micro-batch's bundle begins. `live`: bytes of bundles and
     messages alive at this line. (C1) the callee is an action.
   }];
   let arguments = (ins FlatSymbolRefAttr:$callee, I64Attr:$micro_batch, I64Attr:$bundle,

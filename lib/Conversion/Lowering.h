@@ -115,6 +115,7 @@ struct Stage {
   int64_t bundle = 0; ///< bytes
   bool first = false, last = false; ///< begins with the embedding; ends with the head
   bool isTail = false;              ///< the second half of the last lf.stage
+  bool inWorkspace = false;         ///< its bundle lies where other bodies have their workspace
   std::string name() const { return lf::StageOp(op).getSymName().str() + (isTail ? ".tail" : ""); }
   /// Cotangents that a backward writes: one for each layer, and the head's.
   int64_t steps() const {

@@ -34,8 +34,12 @@ public:
 
 private:
   int64_t bundle(int64_t stage, int64_t microBatch) {
-    return touch(bundles, {0, stage, microBatch}, l.stages[stage].bundle);
+    int64_t number = touch(bundles, {0, stage, microBatch}, l.stages[stage].bundle);
+    if (l.stages[stage].inWorkspace)
+      tails.insert(number);
+    return number;
   }
+  bool tailRunsAtOnce(int64_t tail);
   int64_t message(int64_t kind, int64_t stage, int64_t microBatch) {
     return touch(messages, {kind, stage, microBatch}, l.hidden * l.realBytes());
   }
@@ -53,6 +57,7 @@ private:
   lf::ProgramOp program;
   llvm::StringSet<> &made; ///< actions that exist
   std::vector<Line> lines;
+  std::set<int64_t> tails; ///< bundles that lie in the workspace
   std::set<std::pair<int64_t, int64_t>> waiting; ///< stages and micro-batches whose input lies in a message
   std::vector<::lf::Lifetime> bundles, messages;
   std::map<std::array<int64_t, 3>, int64_t> known;
@@ -77,6 +82,30 @@ int64_t ProgramPlan::stageOf(StringRef symbol) const {
     if (lf::StageOp op = stage.op; op.getSymName() == symbol && !stage.isTail)
       return stage.index;
   llvm_unreachable("lf-verify-lowerable checks that stages exist");
+}
+
+/// Whether nothing computes between the load and the last pass of a micro-batch of the tail but its own stage: the tail's
+/// bundle may lie where other bodies have their workspace.
+bool ProgramPlan::tailRunsAtOnce(int64_t tail) {
+  std::optional<std::pair<StringRef, int64_t>> due; // the run that has to be next
+  for (Operation &op : program.getBody().front()) {
+    if (auto load = dyn_cast<lf::LoadBatchOp>(op); load && stageOf(load.getStage()) == tail - 1) {
+      if (due)
+        return false;
+      due = {"forward", load.getMicroBatch()};
+    }
+    auto run = dyn_cast<lf::RunOp>(op);
+    if (!run)
+      continue;
+    bool mine = stageOf(run.getStage()) == tail - 1 && run.getPass() != "weight";
+    if (mine != due.has_value() || (due && *due != std::pair(run.getPass(), int64_t(run.getMicroBatch()))))
+      return false;
+    if (due && due->first == "forward")
+      due->first = "backward";
+    else
+      due.reset();
+  }
+  return !due;
 }
 
 /// Copies what the stage before left on this rank into the bundle of a stage that is about to run.
@@ -224,16 +253,30 @@ std::pair<int64_t, int64_t> ProgramPlan::run() {
   buildBeginStep(l, b, pp);
   Line begin;
   begin.callee = "begin_step.pp" + std::to_string(pp);
+  for (Stage &stage : l.stages)
+    if (stage.isTail && stage.pp == pp)
+      stage.inWorkspace = tailRunsAtOnce(stage.index);
   lines.push_back(begin);
   for (Operation &op : program.getBody().front())
     line(op);
-  int64_t saved = ::lf::planArena(bundles);
+  std::vector<::lf::Lifetime> inSaved;
+  for (auto [number, life] : llvm::enumerate(bundles))
+    if (!tails.count(number))
+      inSaved.push_back(life);
+  int64_t saved = ::lf::planArena(inSaved);
   int64_t positions = l.usesPositions ? ::lf::aligned(l.sequence * 4) : 0;
   int64_t base = positions + ::lf::planArena(messages);
+  auto next = inSaved.begin();
+  for (auto [number, life] : llvm::enumerate(bundles))
+    life.offset = tails.count(number) ? base : (next++)->offset;
   for (const Stage &stage : l.stages)
     if (stage.pp == pp) {
-      buildForward(l, b, stage, base);
-      buildBackward(l, b, stage, base);
+      // Above its own bundle, or above what it writes of the tail's: ids, labels and the input.
+      bool first = size_t(stage.index) + 1 < l.stages.size() && l.stages[stage.index + 1].inWorkspace;
+      int64_t own = stage.inWorkspace ? stage.bundle : 0;
+      int64_t written = first ? l.stages[stage.index + 1].input + ::lf::aligned(l.hidden * l.realBytes()) : own;
+      buildForward(l, b, stage, base + written);
+      buildBackward(l, b, stage, base + own);
       if (stage.hasWeightPass())
         buildWeight(l, b, stage, base);
     }
@@ -252,7 +295,8 @@ void ProgramPlan::write(int64_t below) {
       return SpotAttr();
     bool isBundle = where.bundle >= 0;
     int64_t offset = isBundle ? bundles[where.bundle].offset + where.offset : below + messages[where.message].offset;
-    return SpotAttr::get(b.getContext(), b.getStringAttr(isBundle ? "saved" : "workspace"), offset);
+    bool saved = isBundle && !tails.count(where.bundle);
+    return SpotAttr::get(b.getContext(), b.getStringAttr(saved ? "saved" : "workspace"), offset);
   };
   for (auto [time, line] : llvm::enumerate(lines)) {
     int64_t bytes = live[time] + inFlight[time] + below;

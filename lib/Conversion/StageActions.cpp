@@ -70,6 +70,7 @@ static std::string describe(const Stage &stage, StringRef pass) {
 
 void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
   ActionBuilder a(l, b, stage.name() + ".forward", describe(stage, "forward"), false, !stage.last);
+  a.func.setBundleInWorkspace(stage.inWorkspace);
   Value output = a.func.getArgument("output");
   if (stage.runs.empty()) {
     Value input = a.slot("input", "bundle", a.boundary(), 0);
@@ -82,6 +83,7 @@ void buildForward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t work) {
 
 void buildBackward(Lowering &l, OpBuilder &b, const Stage &stage, int64_t base) {
   ActionBuilder a(l, b, stage.name() + ".backward", describe(stage, "backward"), !stage.last, !stage.first);
+  a.func.setBundleInWorkspace(stage.inWorkspace);
   Value cotangent = a.func.getArgument("input"), output = a.func.getArgument("output");
   int64_t size = ::lf::aligned(l.hidden * l.realBytes());
   if (stage.runs.empty())
@@ -135,6 +137,7 @@ void buildTake(Lowering &l, OpBuilder &b, const std::string &name) {
 
 void buildLoad(Lowering &l, OpBuilder &b, const Stage &stage) {
   ActionBuilder a(l, b, stage.name() + ".load", stage.name() + ", batch", false, false);
+  a.func.setBundleInWorkspace(stage.inWorkspace);
   BufferType type = BufferType::get(b.getContext(), b.getI32Type(),
                                     l.batch * l.sequence / l.groups.size(l.groups.mesh.getStrategy("cp")));
   std::map<int64_t, std::pair<Value, Value>> byShift; // ids and labels

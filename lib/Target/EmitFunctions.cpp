@@ -346,7 +346,8 @@ void FunctionWriter::run() {
       }
     }
     if (bundle)
-      w.line("  char *saved = (char *)lf_arena(r, LF_SAVED) + a.bundle;");
+      w.line(Twine("  char *saved = (char *)lf_arena(r, ") + (func.getBundleInWorkspace() ? "LF_WORKSPACE" : "LF_SAVED") +
+             ") + a.bundle;");
     if (work)
       w.line("  char *work = (char *)lf_arena(r, LF_WORKSPACE);");
   }

@@ -140,6 +140,8 @@ struct PlanMemory : impl::LfPlanMemoryBase<PlanMemory> {
       for (CallOp call : action.getBody().getOps<CallOp>()) {
         auto callee = symbols.lookup<FuncOp>(call.getCallee());
         workspace = std::max<int64_t>(workspace, call.getWork() + *callee.getWorkspace());
+        if (action.getBundleInWorkspace())
+          workspace = std::max<int64_t>(workspace, run.getBundle() + call.getBundle() + call.getCount() * call.getStride());
         body = std::max<int64_t>(body, *callee.getLive());
       }
       live = std::max<int64_t>(live, run.getLive() + body);
