@@ -169,7 +169,7 @@ static LogicalResult verifyKind(ModuleOp module, StringRef kind, const Groups &g
     if (failed(verifyFunction(function, kind, chain)))
       return failure();
   }
-  // Before lf-split-backward none has a weight pass, after it each has one.
+  // Before lf-split-backward none has a weight pass, after it each kind of layer has one; the ends of the chain never do.
   if (auto weight = module.lookupSymbol<func::FuncOp>((kind + ".wgrad").str())) {
     FailureOr<int64_t> crossing = integerAttribute(backward, "lf.crossing");
     if (failed(crossing))
