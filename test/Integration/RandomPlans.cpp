@@ -1,6 +1,7 @@
 //===- RandomPlans.cpp - lf-random-plans: any plan equals one rank ----------===//
 //
-// Judges a range of seeds, says which kinds of plans they were, and how to run a failing one again.
+// Judges a range of seeds, says which kinds of plans they were, and how to run a failing one again; or prints plans, for
+// programs that run elsewhere.
 //
 //===----------------------------------------------------------------------===//
 #include "Judge.h"
@@ -23,7 +24,8 @@ namespace {
 struct Options {
   uint64_t first = 0, count = 200;
   int jobs = 2;
-  std::string keep; ///< one seed only: where its files stay
+  std::string keep;    ///< one seed only: where its files stay
+  int64_t printed = 0; ///< ranks of the plans to print instead; 0: judge
 };
 
 Options parse(int argc, char **argv) {
@@ -54,8 +56,10 @@ Options parse(int argc, char **argv) {
       o.first = integer(i, 0), o.count = 1, o.jobs = 1;
     else if (flag == "--keep")
       o.keep = need(i);
+    else if (flag == "--print")
+      o.printed = static_cast<int64_t>(integer(i, 1));
     else
-      throw usage("expected --first N, --count N, --jobs N, --seed N or --keep DIR, got \"" + flag + "\"");
+      throw usage("expected --first N, --count N, --jobs N, --seed N, --keep DIR or --print RANKS --keep DIR, got \"" + flag + "\"");
   }
   return o;
 }
@@ -172,12 +176,35 @@ int judgeAll(const Options &o, const std::string &tool) {
   return failures ? 1 : 0;
 }
 
+/// Plans of `printed` ranks, a line each: "SEED<tab>FLAG<tab>FLAG...", with their models in keep/SEED/config.json.
+int printPlans(const Options &o) {
+  uint64_t found = 0;
+  for (uint64_t seed = o.first; found < o.count; ++seed) {
+    std::string folder = o.keep + "/" + std::to_string(seed);
+    std::filesystem::create_directories(folder);
+    RandomPlan plan = randomPlan(seed, folder);
+    if (plan.plan.world() != o.printed) {
+      std::filesystem::remove_all(folder);
+      continue;
+    }
+    ++found;
+    std::printf("%llu", static_cast<unsigned long long>(seed));
+    for (const std::string &flag : plan.flags)
+      std::printf("\t%s", flag.c_str());
+    std::printf("\n");
+  }
+  return 0;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   setenv("LF_TIMEOUT_SECONDS", "60", 0); // a plan that hangs is a failure, not a test that does not end
   try {
-    return judgeAll(parse(argc, argv), argv[0]);
+    Options options = parse(argc, argv);
+    if (options.printed && options.keep.empty())
+      throw usage("\"--print\": expected --keep DIR beside it, got none");
+    return options.printed ? printPlans(options) : judgeAll(options, argv[0]);
   } catch (const Error &error) {
     std::cerr << "error: " << error.what() << "\n";
     return static_cast<int>(error.code);
