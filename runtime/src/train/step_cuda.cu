@@ -104,7 +104,6 @@ void run_step(lf_rank &c) {
     c.program->step(&c);
     replay.end_capture(stream);
     replay.traffic = difference(c.traffic->rows(), before);
-    replay.launch(stream);
   } else {
     replay.begin_plain(graph_wanted(c));
     c.program->step(&c);

@@ -54,7 +54,7 @@ void Replay::end_capture(cudaStream_t stream) {
   const cudaError_t result = cudaGraphInstantiate(&graph_, graph, 0);
   cudaGraphDestroy(graph);
   LF_CUDA(result);
-  LF_CUDA(cudaGraphUpload(graph_, stream));
+  LF_CUDA(cudaGraphLaunch(graph_, stream));
 }
 
 void Replay::launch(cudaStream_t stream) {

@@ -42,9 +42,9 @@ public:
   bool can_capture() const { return seen_ && reason_.empty() && !graph_; }
   bool captured() const { return graph_ != nullptr; }
   void begin_capture(cudaStream_t);
-  /// Throws Failure 5 when CUDA refuses what was captured.
+  /// Launches what was captured: the step whose host part has just run. Throws Failure 5 when CUDA refuses it.
   void end_capture(cudaStream_t);
-  /// Runs the loads again, then launches the step.
+  /// Runs the loads again, of the step that begins, and launches it.
   void launch(cudaStream_t);
 
   /// An upload of this step, in any mode but outside: true when it has been dealt with.
