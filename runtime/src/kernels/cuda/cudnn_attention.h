@@ -30,11 +30,12 @@ constexpr int64_t deterministic_groups(int64_t g, int64_t r) {
 
 /// Bytes of scratch (CudaDevice::scratch) of the gradient, as measured with cuDNN 9.14 and 9.19: the row sums, dq in
 /// float, and dk and dv of all query heads when heads share keys; deterministic, all scores in bfloat16 instead of dq,
-/// of the groups of one call. The forward takes 256 bytes.
+/// of the groups of one call; lengths count in tiles of 128. The forward takes 256 bytes.
 constexpr int64_t attention_grad_scratch(const AttentionShape &n, bool deterministic) {
   const int64_t heads = n.b * n.r * (deterministic ? deterministic_groups(n.g, n.r) : n.g);
-  return 2 * (heads * n.s * 4) + heads * n.s * (deterministic ? n.t * 2 : n.d * 4) +
-         (n.r > 1 ? heads * n.t * n.d * 4 : 0) + (int64_t(1) << 20);
+  const int64_t s = (n.s + 127) / 128 * 128, t = (n.t + 127) / 128 * 128;
+  return 2 * (heads * s * 4) + heads * s * (deterministic ? t * 2 : n.d * 4) + (n.r > 1 ? heads * t * n.d * 4 : 0) +
+         (int64_t(1) << 20);
 }
 
 } // namespace lf::rt
