@@ -114,7 +114,7 @@ void *lf_arena(lf_rank *c, lf_arena_kind kind) { return c->arenas[kind]; }
 
 void lf_enter(lf_rank *c, const char *function, int32_t layer, int32_t micro_batch) {
   c->at = {function, layer, micro_batch};
-  c->trace->issue(c->at, OpKind::Enter, function, "", 0);
+  c->trace->mark(c->trace->issue(c->at, OpKind::Enter, function, "", 0), false, 0);
   name_range(*c, c->at);
   c->transport->poll();
 }

@@ -51,6 +51,16 @@ struct TraceEntry {
 };
 static_assert(sizeof(TraceEntry) % 8 == 0, "entries are copied as 8-byte words");
 
+/// Times of work that is issued and happens later: a device's.
+class DeviceClock {
+public:
+  virtual ~DeviceClock() = default;
+  /// The work of entry `sequence` begins (or ends) where the stream is now.
+  virtual void mark(uint64_t sequence, bool end, int32_t stream) = 0;
+  /// Waits for the device, and puts the times of what was marked in place of those of its issue.
+  virtual void resolve(std::vector<TraceEntry> &log) = 0;
+};
+
 class Trace {
 public:
   /// Keeps the last `capacity` entries (a power of two).
@@ -66,6 +76,13 @@ public:
   /// writes. Owner thread only.
   void keep_log(bool on) { keep_log_ = on; }
   const std::vector<TraceEntry> &log() const { return log_; }
+  /// With a clock, entries of the log have the times of the device.
+  void set_clock(std::shared_ptr<DeviceClock> clock) { clock_ = std::move(clock); }
+  DeviceClock *clock() const { return clock_.get(); }
+  void mark(uint64_t sequence, bool end, int32_t stream) {
+    if (keep_log_ && clock_)
+      clock_->mark(sequence, end, stream);
+  }
   int64_t log_begin_ns = 0; ///< time 0 of the log, for its owner to set
 
   /// The newest `count` entries, oldest first. Any thread.
@@ -88,6 +105,7 @@ private:
   std::atomic<uint64_t> next_{1};
   bool keep_log_ = false;
   std::vector<TraceEntry> log_;
+  std::shared_ptr<DeviceClock> clock_;
 };
 
 /// `all_reduce "grads" of comm "dp", count 64, in decoder.bwd, layer 3, micro-batch 0`: one operation in words.

@@ -72,10 +72,12 @@ void Communicator::issue(const Call &call) {
     throw Failure{5, "expected the root of " + std::string(op_name(call.kind)) + " \"" + call.what + "\" to be below " +
                          std::to_string(size()) + ", the size of comm \"" + name_ + "\", got " +
                          std::to_string(call.root)};
+  attached_.trace->mark(sequence, false, call.stream);
   if (size() > 1)
     run(call);
   else if (call.y && call.x != call.y && call.count > 0)
     run_alone(call);
+  attached_.trace->mark(sequence, true, call.stream);
   attached_.trace->done(sequence);
 }
 
@@ -156,6 +158,7 @@ uint64_t Transport::issue(const Call &call) {
   uint64_t sequence =
       attached_.trace->issue(*attached_.at, call.kind, call.what, "", call.count, call.peer, call.tag);
   check_peer(call, rank_, world_);
+  attached_.trace->mark(sequence, false, 0);
   return sequence;
 }
 
@@ -170,6 +173,7 @@ void Transport::send(const char *what, const void *x, int64_t count, lf_dtype dt
             .tag = tag};
   uint64_t sequence = issue(call);
   run_send(call);
+  attached_.trace->mark(sequence, true, 0);
   attached_.trace->done(sequence);
 }
 
@@ -199,6 +203,7 @@ void Transport::recv(const char *what, void *y, int64_t count, lf_dtype dtype, i
                                                           "got recv \"" +
                            what + "\""};
   run_recv(call);
+  attached_.trace->mark(sequence, true, 0);
   attached_.trace->done(sequence);
 }
 
@@ -207,6 +212,7 @@ void Transport::post_recv(const char *what, void *y, int64_t count, lf_dtype dty
   uint64_t sequence = issue(call);
   run_post(call);
   posts_.push_back(call);
+  attached_.trace->mark(sequence, true, 0);
   attached_.trace->done(sequence);
 }
 
@@ -222,6 +228,7 @@ void Transport::wait_recv(const char *what, void *y, int64_t count, lf_dtype dty
                          std::to_string(post->count) + "), got other ones (count " + std::to_string(count) + ")"};
   posts_.erase(post);
   run_wait(call);
+  attached_.trace->mark(sequence, true, 0);
   attached_.trace->done(sequence);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "rank.h"
+#include "trace.h"
 
 #include <cstdint>
 #include <memory>
@@ -24,6 +25,9 @@ std::shared_ptr<void> map_zeroed(lf_rank &, int64_t bytes);
 
 /// Names what the rank issues from now on for the device's profiler, until the next call.
 void name_range(lf_rank &, const Where &);
+
+/// Null where work is done when its call returns.
+std::shared_ptr<DeviceClock> make_clock(lf_rank &);
 
 /// Memory of a rank's device.
 struct DeviceUse {

@@ -7,6 +7,7 @@
 
 #include "../comm/comm.h"
 #include "../context.h"
+#include "../device/device.h"
 
 #include <algorithm>
 #include <chrono>
@@ -126,8 +127,9 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
 }
 
 void start_trace(lf_rank &c) {
-  c.trace->keep_log(true);
   c.comms[static_cast<size_t>(c.program->world_comm)]->barrier("start of the trace");
+  c.trace->set_clock(make_clock(c));
+  c.trace->keep_log(true);
   c.trace->log_begin_ns = now_ns();
 }
 
@@ -135,6 +137,8 @@ void write_trace(lf_rank &c, const std::string &path) {
   int64_t end = now_ns();
   c.trace->keep_log(false);
   std::vector<TraceEntry> log = c.trace->log();
+  if (c.trace->clock())
+    c.trace->clock()->resolve(log);
   log.erase(
       std::remove_if(log.begin(), log.end(), [&](const TraceEntry &e) { return e.issued_ns < c.trace->log_begin_ns; }),
       log.end());
