@@ -55,12 +55,12 @@ void check(Rank &c, const AttentionCase &n) {
   const AttentionResult want = attention_reference(n, values_of(x.q), values_of(x.k), values_of(x.v), values_of(x.d_o));
   poison_scratch(c, lf::rt::attention_grad_scratch(shape(n), lf::rt::cuda(c).deterministic));
   ASSERT_TRUE(x.forward(c)) << "cuDNN does not serve: the notice says why";
-  expect_near("o", x.o, want.o);
+  expect_near("o", x.o, want.o, n.d);
   expect_close("lse", x.lse, want.lse, 1e-5);
   ASSERT_TRUE(x.gradient(c)) << "cuDNN does not serve: the notice says why";
-  expect_near("dq", x.dq, want.dq);
-  expect_near("dk", x.dk, want.dk);
-  expect_near("dv", x.dv, want.dv);
+  expect_near("dq", x.dq, want.dq, n.d);
+  expect_near("dk", x.dk, want.dk, n.d);
+  expect_near("dv", x.dv, want.dv, n.d);
 }
 
 } // namespace
@@ -112,11 +112,11 @@ TEST(Cudnn, EntryPointsAtAnyLength) {
     lf_attention_grad(c, "t", x.q.data(), x.k.data(), x.v.data(), positions.data(), positions.data(), x.o.data(),
                       x.lse.data(), x.d_o.data(), x.dq.data(), x.dk.data(), x.dv.data(), n.s, n.t, n.b, n.g, n.r, n.d,
                       n.scale(), n.window);
-    expect_near("o", x.o, want.o);
+    expect_near("o", x.o, want.o, n.d);
     expect_close("lse", x.lse, want.lse, 1e-5);
-    expect_near("dq", x.dq, want.dq);
-    expect_near("dk", x.dk, want.dk);
-    expect_near("dv", x.dv, want.dv);
+    expect_near("dq", x.dq, want.dq, n.d);
+    expect_near("dk", x.dk, want.dk, n.d);
+    expect_near("dv", x.dv, want.dv, n.d);
   }
 }
 
@@ -138,11 +138,11 @@ TEST(Cudnn, LargeShapesAgreeWithOurOwn) {
                         n.window);
       ASSERT_TRUE(x.forward(*c));
       ASSERT_TRUE(x.gradient(*c));
-      expect_near("o", x.o, values_of(o));
+      expect_near("o", x.o, values_of(o), n.d);
       expect_close("lse", x.lse, values_of(lse), 1e-5);
-      expect_near("dq", x.dq, values_of(dq));
-      expect_near("dk", x.dk, values_of(dk));
-      expect_near("dv", x.dv, values_of(dv));
+      expect_near("dq", x.dq, values_of(dq), n.d);
+      expect_near("dk", x.dk, values_of(dk), n.d);
+      expect_near("dv", x.dv, values_of(dv), n.d);
     }
 }
 

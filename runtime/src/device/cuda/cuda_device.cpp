@@ -34,6 +34,8 @@ CudaDevice::CudaDevice(int32_t ordinal, int32_t num_streams, int64_t staging, in
 
 CudaDevice::~CudaDevice() {
   cudaSetDevice(ordinal_);
+  attention.reset(); // its library works on a stream
+  products.reset();
   for (cudaStream_t stream : streams_)
     cudaStreamDestroy(stream);
   for (cudaEvent_t event : events_)
