@@ -12,6 +12,8 @@ config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.lf_build, "test")
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.lf_build, "bin"), config.llvm_tools, os.environ["PATH"]])
 config.environment["LF_OPT"] = "0"  # emitted programs are compiled at -O0 here
+if config.cuda:
+    config.available_features.add("cuda")
 config.substitutions.append(("%models", os.path.join(config.test_source_root, "models")))
 config.substitutions.append(("%install", f"{config.cmake} --install {config.lf_build} --prefix"))
 config.substitutions.append(("%python", sys.executable))

@@ -218,7 +218,7 @@ void lf_transpose(lf_rank *, const char *what, const void *x, void *y, int64_t a
                   lf_dtype);
 
 /* c[m, n] = op(a) op(b) (+ c when accumulate); a is [m, k], or [k, m] when trans_a; b is [k, n], or [n, k] when
- * trans_b. `of_c` is real, or main for the gradient of a parameter. */
+ * trans_b. `of_c` is real, or main for the gradient of a parameter; what accumulates is main. */
 void lf_matmul(lf_rank *, const char *what, const void *a, const void *b, void *c, int64_t m, int64_t n, int64_t k,
                int32_t trans_a, int32_t trans_b, int32_t accumulate, lf_dtype of_c);
 

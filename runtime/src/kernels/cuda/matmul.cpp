@@ -92,6 +92,9 @@ void lf_matmul(lf_rank *c, const char *what, const void *a, const void *b, void 
     throw Failure{2, std::string("\"") + what +
                          "\": expected a product on cuda of float32 into float32, or of bfloat16 into bfloat16 or "
                          "float32, got other types; compile without --fp64"};
+  if (accumulate && of_c != LF_F32) // some of cuBLASLt's kernels would round twice
+    throw Failure{2, std::string("\"") + what +
+                         "\": expected a product that is added to its result to have a result in float32, got bfloat16"};
   if (m <= 0 || n <= 0 || (k <= 0 && accumulate))
     return;
   if (k <= 0)
