@@ -16,5 +16,6 @@ void mlir::lf::readMemory(ModuleOp lowered, ::lf::PlanReport &report) {
     memory.optimizer = op.getOptimizer();
     memory.saved = op.getSaved();
     memory.workspace = op.getWorkspace().value_or(0);
+    memory.staging = op.getStaging();
   }
 }

@@ -67,7 +67,7 @@ void writeTables(Lowering &l, OpBuilder &b, const std::vector<std::pair<int64_t,
     int64_t optimizer = (l.real == l.main ? 2 : 3) * one;
     MemoryOp::create(b, loc, b.getI64IntegerAttr(pp), b.getI64IntegerAttr(parameters), b.getI64IntegerAttr(one),
                      b.getI64IntegerAttr(optimizer), b.getI64IntegerAttr(bytes.first), b.getI64IntegerAttr(bytes.second),
-                     IntegerAttr(), IntegerAttr(), IntegerAttr());
+                     IntegerAttr(), IntegerAttr(), IntegerAttr(), b.getI64IntegerAttr(0));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "lf/Analysis/AnalyzePlan.h"
 #include "lf/Analysis/ReadMemory.h"
 #include "lf/Conversion/Conversion.h"
+#include "lf/Conversion/DeviceScratch.h"
 #include "lf/Import/ImportModel.h"
 #include "lf/Pipelines/Pipelines.h"
 #include "lf/Plan/PlanJson.h"
@@ -111,6 +112,13 @@ void Run::after(Phase phase) {
     result.report->flopsPerToken = flopsPerToken;
   }
   if (phase == Phase::runtime) {
+    if (request.target == ::lf::Target::cuda) {
+      OpBuilder b(&context);
+      if (plan.deterministic)
+        (*module)->setAttr("lf.deterministic", b.getUnitAttr());
+      for (lfrt::MemoryOp memory : module->getOps<lfrt::MemoryOp>())
+        memory.setStagingAttr(b.getI64IntegerAttr(lfrt::deviceScratch(*module)));
+    }
     readMemory(*module, *result.report);
     describeItself();
   }

@@ -88,7 +88,8 @@ void emitTables(Writer &w) {
   w.line("static const lf_memory memory[] = {");
   for (MemoryOp m : w.from.getOps<MemoryOp>())
     w.line("    {" + Twine(m.getParameters()) + ", " + Twine(m.getGradients()) + ", " + Twine(m.getOptimizer()) + ", " +
-           Twine(m.getSaved()) + ", " + Twine(m.getWorkspace().value_or(m.getBase())) + ", 0},");
+           Twine(m.getSaved()) + ", " + Twine(m.getWorkspace().value_or(m.getBase())) + ", " +
+           Twine(int64_t(m.getStaging())) + "},");
   w.line("};");
   auto messages = w.from.getOps<MessageOp>();
   if (!messages.empty()) {

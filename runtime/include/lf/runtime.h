@@ -100,7 +100,8 @@ typedef struct {
 /* Bytes of one pipeline rank, by category, as planned. `optimizer` is both moments and, in a bfloat16 program, the master
  * weights; else the parameters are their own. */
 typedef struct {
-  int64_t parameters, gradients, optimizer, saved, workspace, staging;
+  int64_t parameters, gradients, optimizer, saved, workspace;
+  int64_t staging; /* on a GPU, what the rank takes beside its arenas (lf/scratch.h); 0 on the cpu */
 } lf_memory;
 
 typedef struct lf_program {

@@ -7,6 +7,7 @@
 #include "comm/device_memory.h"
 #include "device/cuda/check.h"
 #include "device/cuda/replay.h"
+#include "lf/scratch.h"
 #include "rank.h"
 
 #include <functional>
@@ -48,13 +49,13 @@ public:
   StepControl &control() const { return pinned_step_->control; } ///< pinned; read by the device at the step's beginning
   StepSums &results() const { return *pinned_step_; }            ///< pinned; written at its end
   Replay replay;
-  static constexpr int64_t workspace_bytes = int64_t(32) << 20; ///< of matrix products
+  static constexpr int64_t workspace_bytes = product_workspace; ///< of matrix products
   std::shared_ptr<void> products;                               ///< what kernels/cuda/matmul.cpp knows of shapes
   std::shared_ptr<void> attention;                              ///< what kernels/cuda/cudnn_attention.cpp does
   bool deterministic = false;                                   ///< the same bits in every run, where that costs time
 
-  /// Memory for what one kernel call of the compute stream keeps between its launches. Made at start for the program's
-  /// shapes; a call that needs more (an odd shape, in the first step) makes it grow.
+  /// Memory for what one kernel call of the compute stream keeps between its launches. Made at start, as the program
+  /// states it (lf_memory::staging); a call that needs more makes it grow.
   template <class T> T *scratch(int64_t count) { return static_cast<T *>(scratch_bytes(count * int64_t(sizeof(T)))); }
   int64_t scratch_size() const { return scratch_size_; } ///< bytes that it has now
 
@@ -113,6 +114,6 @@ void finish(lf_rank &, int32_t stream);
 void finish(lf_rank &, cudaStream_t, const std::string &name);
 
 /// Bytes on the device beside the arenas that open_device takes for one rank of the program.
-int64_t device_overhead(const lf_program &);
+int64_t device_overhead(const lf_program &, int32_t pp);
 
 } // namespace lf::rt

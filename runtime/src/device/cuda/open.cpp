@@ -3,6 +3,7 @@
 // Idea: everything that can be refused is refused here, before the first byte is allocated.
 #include "comm/mesh.h"
 #include "context.h"
+#include "lf/scratch.h"
 #include "device/cuda/cuda_device.h"
 #include "device/device.h"
 #include "launch.h"
@@ -71,7 +72,8 @@ void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) 
   int64_t need = context_bytes, ranks = 0;
   for (int32_t r = 0; r < c.world; ++r)
     if (alone ? r % devices == ordinal : r == c.rank) {
-      need += planned(p.memory[group_index(p, mesh_coordinates(p, r), p.pp)]) + device_overhead(p);
+      const int32_t pp = group_index(p, mesh_coordinates(p, r), p.pp);
+      need += planned(p.memory[pp]) + device_overhead(p, pp);
       ++ranks;
     }
   int64_t free = free_at_start(ordinal);
@@ -103,9 +105,10 @@ void allow_peers(int32_t ordinal, int32_t devices) {
 
 int64_t staging_bytes(const lf_program &p) { return p.seq_length * std::max<int64_t>(p.micro_batch, 1) * 4; }
 
-/// One real for each of 64 heads of every token; at least what sums over the rows of 32768 columns need.
-int64_t scratch_bytes(const lf_program &p) {
-  return std::max<int64_t>(int64_t(16) << 20, p.seq_length * p.micro_batch * 256);
+/// As the program states it; one that states nothing gets the least.
+int64_t scratch_bytes(const lf_program &p, int32_t pp) {
+  return std::max(least_scratch(p.seq_length * std::max<int64_t>(p.micro_batch, 1)),
+                  p.memory ? p.memory[pp].staging - product_workspace : 0);
 }
 
 } // namespace
@@ -118,8 +121,8 @@ int32_t own_devices() {
   return 0;
 }
 
-int64_t device_overhead(const lf_program &p) {
-  return CudaDevice::workspace_bytes + scratch_bytes(p) + static_cast<int64_t>(sizeof(StepSums));
+int64_t device_overhead(const lf_program &p, int32_t pp) {
+  return product_workspace + scratch_bytes(p, pp) + static_cast<int64_t>(sizeof(StepSums));
 }
 
 void open_device(lf_rank &c) {
@@ -142,7 +145,7 @@ void open_device(lf_rank &c) {
   if (alone && c.world > 1)
     allow_peers(ordinal, devices);
   c.device = std::make_shared<CudaDevice>(ordinal, 1 + c.program->num_comms, staging_bytes(*c.program),
-                                          scratch_bytes(*c.program));
+                                          scratch_bytes(*c.program, c.pp));
   cuda(&c).deterministic = c.program->deterministic != 0;
 }
 
