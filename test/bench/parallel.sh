@@ -2,7 +2,9 @@
 # Measures on a machine with N GPUs what parallel-pack made, beside PyTorch in the same run, and prints a table. It builds nothing.
 #   parallel.sh FOLDER
 # Rows: dp, tp-sp, pp, pp-vpp; each runs our executable, then the PyTorch variants of the row, one after the other, 12 steps each,
-# the last 8 of which count; and ours once more for 4 steps with --trace, for the time that ranks wait for messages. Results stay in FOLDER/results. Exit code 1 when one of ours failed, or sent other bytes than planned.
+# the last 8 of which count; and ours once more for 4 steps with --trace, for the time that ranks wait for messages. Results stay in
+# FOLDER/results. Exit code 1 when one of ours failed or sent other bytes than planned, or PyTorch's variants disagree about the
+# first loss.
 # LF_ROWS="dp pp": those rows. LF_LIBRARY_PATH: what our executables load besides the system's libraries; PyTorch brings its own and
 # must not see it. LF_LIMIT (120): seconds that a run may take. TORCH_OPTIONS: more options for torch_parallel.py. LF_PEERS=0: ours alone.
 set -u

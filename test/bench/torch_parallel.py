@@ -47,7 +47,7 @@ def options():
     p.add_argument("--reshard-after-forward", type=int, choices=(0, 1), default=0,
                    help="of fsdp; 0 keeps gathered parameters until the backward pass has used them")
     p.add_argument("--split", default="", help="of pp: layers of each stage, as 5,3; even when not given")
-    p.add_argument("--attention", choices=sorted(ATTENTION), default="cudnn", help="kernel on GPUs")
+    p.add_argument("--attention", choices=sorted(ATTENTION), default="cudnn", help="kernel on GPUs that is tried first")
     p.add_argument("--micro-batch", type=int, default=1, help="sequences of one forward pass of a rank")
     p.add_argument("--global-batch", type=int, help="sequences of a step (micro-batch x data-parallel ranks)")
     p.add_argument("--warm-up", type=int, default=4, help="steps before those that are timed")
@@ -175,8 +175,7 @@ class Pp:
         count = ranks * chunks
         split = [int(n) for n in o.split.split(",")] if o.split else [shape.layers // count] * count
         if len(split) != count or sum(split) != shape.layers:
-            raise ValueError(f"--split: expected {count} numbers with the sum {shape.layers}, got {split}; "
-                             f"{shape.layers} layers need one where {count} does not divide them")
+            raise ValueError(f"--split: expected {count} numbers, layers of each stage, with the sum {shape.layers}, got {split}")
         loss = loss_function(o)
         micro_batches = o.global_batch // o.micro_batch
         stages, self.parts = [], []
@@ -229,7 +228,9 @@ def run(o, device):
         return list(tokens.to(device).split(o.micro_batch))
 
     synchronize = torch.cuda.synchronize if device.type == "cuda" else lambda: None
-    kernel = sdpa_kernel([ATTENTION[o.attention]]) if device.type == "cuda" else contextlib.nullcontext()
+    order = sorted(ATTENTION, key=lambda name: name != o.attention)
+    kernel = (sdpa_kernel([ATTENTION[name] for name in order], set_priority=True) if device.type == "cuda" else
+              contextlib.nullcontext())
     seconds, losses = [], []
     with kernel:
         for step in range(o.warm_up + o.steps):
