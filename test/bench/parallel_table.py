@@ -92,21 +92,19 @@ if steps:
     print(f"  bytes sent a step, all ranks: planned {sum(want.values()):,}, measured {sum(got.values()):,}: {verdict}")
     for axis, kind in sorted({key for _, key in wrong}):
         print(f"    {axis} {kind}: planned {want.get((axis, kind), 0):,}, measured {got.get((axis, kind), 0):,}")
-    peak = [m["peak"] for m in plan["memory"]]
-    if steps[-1]["peak_bytes"] != peak:
+    arenas = [m["peak"] - m["staging"] for m in plan["memory"]]
+    if steps[-1]["peak_bytes"] != arenas:
         failed = True
-        print(f"  arenas: planned {peak}, DIFFERENT from those of the run, {steps[-1]['peak_bytes']}")
+        print(f"  arenas: planned {arenas}, DIFFERENT from those of the run, {steps[-1]['peak_bytes']}")
 
 exposed = text(f"{base}.exposed").splitlines()
 for waited in exposed or ["no trace: " + text(f"{base}.trace.log").strip()[-200:]]:
     print(f"  communication, {waited}")
 
-line = re.search(r"memory of GPU (\d+), 1 rank: planned arenas ([\d,]+) MiB, workspaces ([\d,]+) MiB; the driver reports ([\d,]+) MiB",
-                 text(f"{base}.log"))
+line = re.search(r"memory of GPU (\d+), 1 rank: .* the driver reports ([\d,]+) MiB", text(f"{base}.log"))
 if line:
-    gpu, planned, beside, driver = (int(number.replace(",", "")) for number in line.groups())
-    print(f"  memory of GPU {gpu}: planned {planned:,} MiB, {100 * planned / driver:.1f} % of the driver's {driver:,} MiB; "
-          f"with workspaces {100 * (planned + beside) / driver:.1f} %")
+    planned, driver = plan["memory"][0]["peak"] / 2**20, int(line[2].replace(",", ""))
+    print(f"  memory of GPU {line[1]}: planned {planned:,.0f} MiB, {100 * planned / driver:.1f} % of the driver's {driver:,} MiB")
 used = {}
 for sample in text(f"{base}.memory").splitlines():
     found = re.fullmatch(r"\s*(\d+),\s*(\d+)\s*", sample)

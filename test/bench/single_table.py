@@ -52,17 +52,12 @@ elif text("peer.code"):
 for line in re.findall(r"^memory of GPU.*$", text("lf.log"), re.M):
     print("  " + line)
 
-# The floor: products of the forward and backward pass, causal attention counted by half, then the optimizer.
-seq = plan["tokens_per_step"] // int(plan["options"]["global-batch-size"] if "global-batch-size" in plan["options"] else
-                                     plan["options"]["micro-batch-size"])
-heads = m["heads"] * m["head_dim"]
-weights = m["layers"] * (m["hidden"] * (2 * heads + 2 * m["kv_heads"] * m["head_dim"]) + 3 * m["hidden"] * m["ffn"]) + \
-    m["hidden"] * m["vocab"]
-flops = plan["tokens_per_step"] * (6 * weights + 6 * m["layers"] * heads * seq)
+# The floor: the model's own work at the rate of products, then the optimizer.
+flops = plan["tokens_per_step"] * plan["flops_per_token"]
 moved = ADAMW_BYTES * m["parameters"]
 adamw = moved / COPY
-print(f"floor: {flops / 1e12:.1f} Tflop a step (6 x {weights:,} weights in products, 6 x layers x {heads} x {seq} of causal attention a "
-      f"token); AdamW {moved / 1e9:.1f} GB ({ADAMW_BYTES} bytes a parameter)")
+print(f"floor: {flops / 1e12:.1f} Tflop a step ({plan['tokens_per_step']:,} tokens x {plan['flops_per_token'] / 1e9:.3f} Gflop of the plan); "
+      f"AdamW {moved / 1e9:.1f} GB ({m['parameters']:,} parameters x {ADAMW_BYTES} bytes)")
 for name, speed in (("peak", PEAK), ("sustained", SUSTAINED)):
     seconds = flops / speed + adamw
     rate(f"floor, {name}", plan["tokens_per_step"] / seconds,
