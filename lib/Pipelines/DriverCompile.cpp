@@ -6,12 +6,48 @@
 #include "DriverBudget.h"
 #include "lf/Pipelines/Driver.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
 #include "lf/Target/Link.h"
+#include <filesystem>
 #include <iostream>
 
 namespace lf {
 
+/// No file that is written may be one that is read, or another that is written.
+static void refuseOverwrites(const CompileRequest &request) {
+  struct Named {
+    const char *flag;
+    std::filesystem::path path;
+  };
+  std::error_code ignored;
+  auto same = [&](const std::filesystem::path &a, const std::filesystem::path &b) {
+    return std::filesystem::equivalent(a, b, ignored) ||
+           std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+  };
+  std::filesystem::path model = request.model;
+  if (std::filesystem::is_directory(model, ignored))
+    model /= "config.json";
+  std::vector<Named> read = {{"the model", model}}, written;
+  if (!request.planIn.empty())
+    read.push_back({"--plan", request.planIn});
+  for (auto [flag, path] : {std::pair("-o", &request.output), {"--plan-out", &request.planOut},
+                            {"--report", &request.report}, {"--plan-trace", &request.planTrace}})
+    if (!path->empty())
+      written.push_back({flag, *path});
+  for (size_t i = 0; i < written.size(); ++i) {
+    for (const Named &other : read)
+      if (same(written[i].path, other.path))
+        throw usage(quote(written[i].flag) + ": expected a file of its own, got " + quote(written[i].path.string()) +
+                    ", which is read as " + other.flag);
+    for (size_t j = 0; j < i; ++j)
+      if (same(written[i].path, written[j].path) && written[i].path != "/dev/null")
+        throw usage(quote(written[i].flag) + ": expected a file of its own, got " + quote(written[i].path.string()) +
+                    ", which " + quote(written[j].flag) + " names too");
+  }
+}
+
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {
+  refuseOverwrites(request);
   bool stops = !request.stopAfter.empty();
   Phase last = stops ? parsePhase(request.stopAfter, "--stop-after") : request.dryRun ? Phase::runtime : Phase::emit;
   for (const std::string &notice : request.plan.notices)

@@ -195,7 +195,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   request.model = arguments.positional.front();
   PlanFile file;
   if (auto it = given.find("plan"); it != given.end())
-    file = readPlan(it->second.value());
+    file = readPlan(request.planIn = it->second.value());
   std::vector<std::string> ignored;
   for (const GivenFlags *from : {&given, &file.flags})
     if (auto it = from->find("ignore-config-field"); it != from->end())

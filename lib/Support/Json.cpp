@@ -23,6 +23,8 @@ std::string readFile(const std::string &path, const std::string &what) {
   std::error_code failed;
   if (std::filesystem::is_directory(path, failed))
     throw usage(what + " " + quote(path) + ": expected a file, got a folder");
+  if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed))
+    throw usage(what + " " + quote(path) + ": expected an ordinary file, got a device, pipe or socket");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in)

@@ -54,7 +54,7 @@ struct ParallelPlan {
 
 /// What one lf-compile call asks for besides the plan.
 struct CompileRequest {
-  std::string model, output, emit = "exe", report, planTrace, planOut, stopAfter, dumpPhases;
+  std::string model, planIn, output, emit = "exe", report, planTrace, planOut, stopAfter, dumpPhases;
   Target target = Target::cpu;
   bool dryRun = false, help = false;
   ParallelPlan plan;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "files.h"
 
+#include "../data/mapped_file.h"
 #include "../rank.h"
 #include "text.h"
 
@@ -73,11 +74,8 @@ void write_text(const std::string &path, const std::string &text) {
 }
 
 std::string read_text(const std::string &what, const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf()))
-    throw Failure{4, what + ": " + quote(path) + ": expected a readable file, got none"};
-  return text.str();
+  MappedFile file(what, path); // refuses a pipe, for which a stream would wait
+  return std::string(reinterpret_cast<const char *>(file.bytes()), static_cast<size_t>(file.size()));
 }
 
 void make_folder(const std::string &what, const std::string &path) {

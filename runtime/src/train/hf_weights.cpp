@@ -10,6 +10,8 @@
 #include "real.h"
 #include "text.h"
 
+#include <cmath>
+
 namespace lf::rt {
 namespace {
 
@@ -109,8 +111,14 @@ void HfWeights::load(lf_rank &c, const Piece &piece) const {
     with_values(stored.type, [&](auto convert) {
       const unsigned char *bytes = stored.bytes();
       shard.runs([&](int64_t at, int64_t element, int64_t step, int64_t length) {
-        for (int64_t i = 0; i < length; ++i)
-          host[static_cast<size_t>(at + i)] = static_cast<Real>(convert(bytes, element + i * step));
+        for (int64_t i = 0; i < length; ++i) {
+          const double value = static_cast<double>(convert(bytes, element + i * step));
+          if (!std::isfinite(value))
+            throw Failure{4, "--load: tensor " + quote(piece.hf_name()) + ", element " +
+                                 std::to_string(element + i * step) + ": expected a finite number, got " +
+                                 std::to_string(value)};
+          host[static_cast<size_t>(at + i)] = static_cast<Real>(value);
+        }
       });
     });
     Real *arena = static_cast<Real *>(lf_arena(&c, LF_MASTER)) + piece.offset;

@@ -72,6 +72,7 @@ void finish_step_sums(lf_rank &c, bool) {
   LF_LAUNCHED("step sums");
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums->all, sums->all, 4,
                                                                   LF_F64, LF_SUM, 0);
+  count_sums(c, 4);
   judge_sums<<<1, 1, 0, stream>>>(sums);
   LF_LAUNCHED("step sums");
 }

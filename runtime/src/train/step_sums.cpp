@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "step_sums.h"
 
+#include "../comm/comm.h"
+#include "../comm/traffic.h"
 #include "options.h"
 #include "text.h"
 
@@ -23,6 +25,13 @@ void accept_sums(lf_rank &c, const double sums[4]) {
                          " and gradient norm " + number(s.grad_norm) +
                          "; no parameter was updated by this step; lower --lr or resume from an earlier checkpoint"};
   s.grad_scale = scale_of(c.options->clip, s.grad_norm, sums[1]);
+}
+
+void count_sums(lf_rank &c, int64_t doubles) {
+  const Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
+  if (world.size() > 1)
+    c.traffic->add(world.name(), OpKind::AllReduce,
+                   bytes_sent(OpKind::AllReduce, world.size(), doubles, dtype_size(LF_F64)));
 }
 
 } // namespace lf::rt

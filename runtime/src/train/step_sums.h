@@ -7,6 +7,8 @@
 
 #include "../rank.h"
 
+#include <cstdint>
+
 namespace lf::rt {
 
 /// Factor of the gradients in the update: the clip factor over the number of labels. `clip` 0: no clipping.
@@ -22,5 +24,8 @@ inline double scale_of(double clip, double norm, double labels) {
 /// Sets loss, grad_norm, grad_scale and stop of lf_rank::step from the sums over all ranks of loss, labels, squares of the
 /// gradients and wishes to stop. Throws Failure 6 when loss or norm is not finite.
 void accept_sums(lf_rank &, const double sums[4]);
+
+/// Counts in the metrics a sum of `doubles` over all ranks, which no call of the program states.
+void count_sums(lf_rank &, int64_t doubles);
 
 } // namespace lf::rt

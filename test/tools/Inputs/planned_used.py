@@ -1,7 +1,6 @@
 """Trains two steps of a plan and compares plan.json with what the ranks used: planned_used.py WORK MODEL PLAN...
 
-Bytes of memory of every rank, and bytes sent by axis and kind, summed over ranks: equal to the byte. The world's sum of loss,
-count and norm is planned but not counted by the runtime.
+Bytes of memory of every rank, and bytes sent by axis and kind, summed over ranks: equal to the byte.
 """
 import collections
 import json
@@ -23,9 +22,8 @@ if memory != step["peak_bytes"]:
     sys.exit(f"expected peak bytes as planned {memory}, got {step['peak_bytes']}")
 traffic = collections.Counter()
 for row in planned["traffic"]:
-    if row["axis"] != "world":
-        traffic[row["axis"], row["kind"]] += row["bytes"]
-used = collections.Counter({(axis, kind): count for axis, kinds in step["comm_bytes"].items() for kind, count in kinds.items() if axis != "world"})
+    traffic[row["axis"], row["kind"]] += row["bytes"]
+used = collections.Counter({(axis, kind): count for axis, kinds in step["comm_bytes"].items() for kind, count in kinds.items()})
 if +traffic != +used:
     sys.exit(f"expected traffic as planned {dict(traffic)}, got {dict(used)}")
 print(f"{len(memory)} ranks, {sum(memory)} bytes of memory, {sum(traffic.values())} bytes sent: as planned")
