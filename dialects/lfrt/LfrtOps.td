@@ -107,7 +107,7 @@ def Lfrt_WaitOp : Lfrt_Op<"wait"> {
   let assemblyFormat = "$stream `for` $event attr-dict";
 }
 
-// On the stream of the communicator. (C1) the communicator is declared; (C2) the counts fit its size.
+// On the stream of the communicator. (C1) the communicator and its mesh are declared; (C2) the counts fit its size.
 class Lfrt_Collective<string mnemonic, dag extra = (ins)> : Lfrt_Op<mnemonic> {
   let summary = "lf_" # mnemonic;
   let description = [{

@@ -236,7 +236,10 @@ static LogicalResult verifyCollective(Operation *op, StringRef comm, Value x, Va
   CommOp declared = findComm(op, comm);
   if (!declared)
     return op->emitOpError() << "(C1) expected a declared communicator, got \"" << comm << "\"";
-  int64_t n = sizeOf(findMesh(op), declared.getAxes());
+  MeshOp mesh = findMesh(op); // a communicator behind op is not verified yet
+  if (!mesh)
+    return op->emitOpError() << "(C1) expected communicator \"" << comm << "\" to have a mesh, got none";
+  int64_t n = sizeOf(mesh, declared.getAxes());
   int64_t from = bufferOf(x).getCount(), to = bufferOf(y).getCount();
   if (from * (grow ? grow : n) != to * (shrink ? shrink : n))
     return op->emitOpError() << "(C2) expected counts that fit a group of " << n << ", got " << from << " and " << to;

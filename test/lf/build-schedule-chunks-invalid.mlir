@@ -27,3 +27,13 @@ module {
   lf.stage @stage2 pp 1 chunk 1 layers [@a] counts [1] first 2
   lf.stage @stage3 pp 0 chunk 1 layers [@a] counts [1] first 3 head
 }
+
+// -----
+
+// The second chunk of rank 1 is missing.
+// expected-error @+1 {{expected an lf.stage for each of 2 pipeline ranks x 2 chunks, got 3}}
+module {
+  lf.stage @stage0 pp 0 chunk 0 embed layers [@a] counts [1] first 0
+  lf.stage @stage1 pp 1 chunk 0 layers [@a] counts [1] first 1
+  lf.stage @stage2 pp 0 chunk 1 layers [@a] counts [1] first 2 head
+}

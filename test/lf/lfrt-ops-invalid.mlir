@@ -62,6 +62,14 @@ lfrt.func "body" @undeclared "" names ["x"] {
 
 // -----
 
+// A communicator behind its use has not been verified when the use is.
+%x = lfrt.slot "a" in "workspace" : !lfrt.buffer<f32 x 64>
+// expected-error @+1 {{(C1) expected communicator "tp" to have a mesh, got none}}
+lfrt.all_gather "" %x into %x comm "tp" : !lfrt.buffer<f32 x 64> -> !lfrt.buffer<f32 x 64>
+lfrt.comm "tp" axes ["tp"]
+
+// -----
+
 // expected-error @+1 {{(C1) expected one name for each argument, got 0 names and 1 arguments}}
 lfrt.func "body" @names "" names [] {
 ^bb0(%x: !lfrt.buffer<f32 x 64>):

@@ -53,6 +53,11 @@ struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule>
       pp = std::max<int64_t>(pp, stage.getPp() + 1);
       chunks = std::max<int64_t>(chunks, stage.getChunk() + 1);
     }
+    int64_t count = stages.size();
+    if (pp > 0 && (pp > count || chunks > count || pp * chunks != count)) {
+      module.emitError() << "expected an lf.stage for each of " << pp << " pipeline ranks x " << chunks << " chunks, got " << count;
+      return signalPassFailure();
+    }
     try {
       ::lf::ScheduleKind kind = ::lf::parseSchedule(std::string_view(schedule.getValue()));
       ::lf::PipelineSchedule order = ::lf::buildSchedule(kind, {pp, chunks, microBatches, groupSize, false, overlapP2p});

@@ -6,11 +6,11 @@ lf.chain embed @embed layers [] counts [] head @head
 lf.stage @s0 pp -5 chunk 0 embed layers [@a] counts [1] first 0
 
 // -----
-// build-schedule: expected a pipeline size (--pp) above 1 for the interleaved schedule (1000001 chunks on a rank), got 1
+// build-schedule: expected an lf.stage for each of 1 pipeline ranks x 1000001 chunks, got 1
 lf.stage @s0 pp 0 chunk 1000000 embed layers [@a] counts [1] first 0 head
 
 // -----
-// build-schedule: expected stage 1 on pipeline rank 1
+// build-schedule: expected an lf.stage for each of 6 pipeline ranks x 1 chunks, got 2
 lf.stage @s0 pp 0 chunk 0 embed layers [@a] counts [1] first 0
 lf.stage @s1 pp 5 chunk 0 layers [@a] counts [1] first 1 head
 
