@@ -53,7 +53,7 @@ static cxxopts::Options declare() {
 }
 
 std::string compileHelp() {
-  std::string text = declare().help({"files", "sizes", "TP", "PP", "shapes", "numerics"});
+  std::string text = declare().help({"files", "sizes", "TP", "PP", "MTP", "shapes", "numerics"});
   std::vector<std::string> later;
   for (const Flag &flag : allFlags())
     if (flag.stand == Stand::later)
