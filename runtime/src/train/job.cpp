@@ -19,7 +19,6 @@
 #include "trace_file.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 
 namespace lf::rt {
@@ -64,6 +63,10 @@ void check_outputs(const Options &o) {
         if (std::filesystem::equivalent(*path, word + suffix, ignored))
           throw Failure{4, std::string(flag) + ": " + quote(*path) + ": expected a file of its own, got the data of --data-path"};
   }
+  std::error_code ignored;
+  bool both = !o.metrics.empty() && !o.trace.empty() && !std::filesystem::is_character_file(o.trace, ignored);
+  if (both && std::filesystem::weakly_canonical(o.trace, ignored) == std::filesystem::weakly_canonical(o.metrics, ignored))
+    throw Failure{2, "--trace: " + quote(o.trace) + ": expected a file of its own, got the file of --metrics"};
 }
 
 } // namespace
@@ -96,6 +99,7 @@ std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
   for (int64_t i = 0, first = job->checkpoint ? job->checkpoint->consumed : 0; i < job->global_batch; ++i)
     data->read(first + i, tokens.data());
   check_outputs(o);
+  replicas_asked(); // a mistake in it is said before the run, not after
   return job;
 }
 
@@ -161,7 +165,7 @@ void train(Job &job, lf_rank &c) {
   if (!o.save_hf.empty())
     save_hf(c, o.save_hf);
   metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
-  if (const char *check = std::getenv("LF_CHECK_REPLICAS"); check && std::string(check) == "1")
+  if (replicas_asked())
     check_replicas(c);
 }
 

@@ -133,7 +133,7 @@ const std::vector<Flag> &flags() {
       integer_flag("--cpu-threads", "BLAS threads of a rank that is a process of its own (1)", &O::cpu_threads, 1),
       {"--distributed-timeout-minutes", "X", "longest wait for another rank (10)", Takes::one,
        [](O &o, const std::string &flag, Values v) {
-         o.timeout_minutes = real(flag, v[0], 1e-6, infinity);
+         o.timeout_minutes = real(flag, v[0], 1e-6, 1e7); // a clock counts nanoseconds in 64 bits
          o.timeout_set = true;
        }},
       folder_flag("--load", "DIR", "Hugging Face safetensors folder, or a checkpoint of --save", &O::load),

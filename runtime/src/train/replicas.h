@@ -9,6 +9,9 @@ struct lf_rank;
 
 namespace lf::rt {
 
+/// LF_CHECK_REPLICAS is 1. Throws Failure 2 when it is neither absent nor 0 nor 1.
+bool replicas_asked();
+
 /// Compares each shard of each parameter (tied copies too) bit for bit on the ranks that hold it. All ranks call it.
 /// Throws Failure 1 that names the parameter and the ranks.
 void check_replicas(lf_rank &);

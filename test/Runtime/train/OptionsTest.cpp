@@ -58,6 +58,8 @@ TEST(Options, Refusals) {
       {{"--data-path", "x", "--train-samples", "3", "--lr-warmup-iters", "1"}, "--lr-*-iters"},
       {{"--data-path", "x", "--lr-decay-style", "WSD"}, "add --lr-wsd-decay-iters N"},
       {{"--data-path", "x", "--save-interval", "5"}, "--save-interval: expected --save DIR"},
+      {{"--distributed-timeout-minutes", "1e300"},
+       "--distributed-timeout-minutes: expected a number of at least 1e-06 and below 1e+07, got \"1e300\""},
       {{"--eval-iters", "1"}, "--eval-iters: not implemented"},
       {{"--eval_interval", "1"}, "--eval-interval: not implemented"},
       {{"--split", "9,1,0"}, "--split: not implemented"},

@@ -153,6 +153,24 @@ TEST(Refusal, WeightsThatAreEquivalentAreAccepted) {
   EXPECT_EQ(read_file(folder / "again/model.safetensors"), read_file(folder / "good/model.safetensors"));
 }
 
+TEST(Refusal, OneFileForMetricsAndTrace) {
+  Folder folder;
+  fs::create_directories(folder / "d");
+  Result result = run(TinyProgram(1, 2, 1), {"--data-path", write_tokens(folder), "--train-iters", "2", "--metrics",
+                                             folder / "m", "--trace", folder / "d/../m"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_NE(result.err.find("expected a file of its own, got the file of --metrics"), std::string::npos) << result.err;
+  EXPECT_FALSE(fs::exists(folder / "m"));
+}
+
+TEST(Refusal, WordsForTheCheckOfReplicas) {
+  Folder folder;
+  setenv("LF_CHECK_REPLICAS", "true", 1);
+  expect_refused(TinyProgram(1, 2, 1), {"--data-path", write_tokens(folder)}, 2,
+                 "expected the environment variable LF_CHECK_REPLICAS to be 0 or 1, got \"true\"");
+  unsetenv("LF_CHECK_REPLICAS");
+}
+
 TEST(Refusal, ProgramOfATypeThatTheCpuLacks) {
   Folder folder;
   TinyProgram tiny(1, 1, 1, LF_BF16);
