@@ -21,8 +21,11 @@ static void refuseOverwrites(const CompileRequest &request) {
   };
   std::error_code ignored;
   auto same = [&](const std::filesystem::path &a, const std::filesystem::path &b) {
-    return std::filesystem::equivalent(a, b, ignored) ||
-           std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
+    // A relative path to nothing stays relative in weakly_canonical: "x" and "./x" would differ.
+    auto whole = [&](const std::filesystem::path &p) {
+      return std::filesystem::weakly_canonical(std::filesystem::absolute(p), ignored);
+    };
+    return std::filesystem::equivalent(a, b, ignored) || whole(a) == whole(b);
   };
   std::filesystem::path model = request.model;
   if (std::filesystem::is_directory(model, ignored))

@@ -155,12 +155,14 @@ TEST(Refusal, WeightsThatAreEquivalentAreAccepted) {
 
 TEST(Refusal, OneFileForMetricsAndTrace) {
   Folder folder;
+  std::string tokens = write_tokens(folder);
   fs::create_directories(folder / "d");
-  Result result = run(TinyProgram(1, 2, 1), {"--data-path", write_tokens(folder), "--train-iters", "2", "--metrics",
-                                             folder / "m", "--trace", folder / "d/../m"});
-  EXPECT_EQ(result.code, 2);
-  EXPECT_NE(result.err.find("expected a file of its own, got the file of --metrics"), std::string::npos) << result.err;
-  EXPECT_FALSE(fs::exists(folder / "m"));
+  for (auto [metrics, trace] : {std::pair(folder / "m", folder / "d/../m"), std::pair<std::string, std::string>("m.new", "./m.new")}) {
+    Result result = run(TinyProgram(1, 2, 1), {"--data-path", tokens, "--train-iters", "2", "--metrics", metrics, "--trace", trace});
+    EXPECT_EQ(result.code, 2) << trace;
+    EXPECT_NE(result.err.find("expected a file of its own, got the file of --metrics"), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(metrics));
+  }
 }
 
 TEST(Refusal, WordsForTheCheckOfReplicas) {
