@@ -181,8 +181,8 @@ void otherFlags(std::vector<Flag> &t) {
   for (const char *name : {"group-query-attention", "swiglu", "untie-embeddings-and-output-weights", "add-qkv-bias",
                            "disable-bias-linear", "qk-layernorm", "use-rope-scaling"})
     t.push_back(shape(name, Kind::toggle));
-  // Gradients are accumulated in float32 or wider.
-  for (const char *name : {"accumulate-allreduce-grads-in-fp32", "use-mcore-models"})
+  // Gradients are accumulated, and softmax is taken, in float32 or wider.
+  for (const char *name : {"accumulate-allreduce-grads-in-fp32", "attention-softmax-in-fp32", "use-mcore-models"})
     t.push_back(toggle(Stand::implied, "", name));
   for (const char *name : {"data-path",
                            "train-iters",
@@ -231,6 +231,13 @@ void otherFlags(std::vector<Flag> &t) {
   t.push_back(foreign("recompute-activations", "use --recompute-granularity selective"));
   t.push_back(foreign("distributed-backend", "the target and the launcher decide"));
   t.push_back(foreign("num-experts", "the model file decides"));
+  t.push_back(foreign("no-position-embedding", "the model file decides; remove it"));
+  t.push_back(foreign("transformer-impl", "the target decides; remove it"));
+  for (const char *name : {"use-flash-attn", "attention-backend"})
+    t.push_back(foreign(name, "the target decides how attention runs; remove it"));
+  for (const char *name : {"no-masked-softmax-fusion", "no-bias-gelu-fusion", "no-bias-swiglu-fusion",
+                           "no-bias-dropout-fusion", "no-rope-fusion", "no-gradient-accumulation-fusion"})
+    t.push_back(foreign(name, "kernels are chosen when compiling; remove it"));
 }
 
 std::vector<Flag> build() {

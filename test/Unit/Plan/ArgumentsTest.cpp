@@ -125,6 +125,10 @@ TEST_F(ArgumentsTest, FlagsThatBelongElsewhere) {
   EXPECT_EQ(refusal("--fp16"),
             R"("--fp16": expected a flag of lf-compile, got one of Megatron without a counterpart: there )"
             R"(is no loss scaling; use --bf16 or --fp32)");
+  for (const char *line : {"--use-flash-attn", "--attention-backend fused", "--transformer-impl transformer_engine",
+                           "--no-position-embedding", "--no-masked-softmax-fusion", "--no-rope-fusion"})
+    EXPECT_NE(refusal(line).find("one of Megatron without a counterpart: "), std::string::npos) << refusal(line);
+  EXPECT_EQ(refusal("--attention-softmax-in-fp32 --accumulate-allreduce-grads-in-fp32"), "accepted");
 }
 
 TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
