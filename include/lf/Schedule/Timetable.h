@@ -44,9 +44,9 @@ struct Timetable {
 /// Programs must have passed verifySchedule; throws std::logic_error if they wait for each other.
 Timetable timetable(const SchedulingProblem &, const Programs &, const ScheduleCosts &, Receives = Receives::atUse);
 
-/// One row a rank, time to the right, `unit` a column (0: the shortest duration). An action is "F3" ("F3.1" on chunk 1,
-/// when there is more than one) and "-" while it lasts, "." is idle. At most `columns` columns; a last line says what
-/// was cut off. Times are rounded to columns.
+/// One row a rank, time to the right, `unit` a column (0: the shortest duration of at least a 16th of the longest). An
+/// action is "F3" ("F3.1" on chunk 1, when there is more than one) and "-" while it lasts, "." is idle. At most `columns`
+/// columns; a last line says what was cut off. Times are rounded to columns, and an action takes at least one.
 std::string printTimetable(const SchedulingProblem &, const Programs &, const Timetable &, double unit = 0,
                            int64_t columns = 400);
 

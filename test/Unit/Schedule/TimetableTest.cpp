@@ -121,6 +121,16 @@ TEST(Timetable, printsRowsOfRanks) {
                                                                                     "(14 more columns)\n");
 }
 
+// The embedding alone on rank 0: its passes are a millionth of the others and must not set the columns.
+TEST(Timetable, aStageThatCostsNearlyNothingHasColumnsToo) {
+  PipelineSchedule s = buildSchedule(ScheduleKind::oneForwardOneBackward, {2, 1, 2});
+  ScheduleCosts costs = uniformCosts(s.problem, 1, 2);
+  costs.pass[0] = {1e-6, 2e-6, 0};
+  EXPECT_EQ(printTimetable(s.problem, s.programs, timetable(s.problem, s.programs, costs)),
+            "rank 0 | F0 F1 .  B0 .  .  B1\n"
+            "rank 1 | F0 B0 -  F1 B1 -  .\n");
+}
+
 TEST(Timetable, traceShowsPosts) {
   PipelineSchedule s = buildSchedule(ScheduleKind::interleaved, {2, 2, 2});
   Timetable times = timetable(s.problem, s.programs, uniformCosts(s.problem, 1, 2, 0, 0.5), s.receives);
