@@ -23,7 +23,7 @@ static void refuseOverwrites(const CompileRequest &request) {
   auto same = [&](const std::filesystem::path &a, const std::filesystem::path &b) {
     // A relative path to nothing stays relative in weakly_canonical: "x" and "./x" would differ.
     auto whole = [&](const std::filesystem::path &p) {
-      return std::filesystem::weakly_canonical(std::filesystem::absolute(p), ignored);
+      return std::filesystem::weakly_canonical(std::filesystem::absolute(p, ignored), ignored);
     };
     return std::filesystem::equivalent(a, b, ignored) || whole(a) == whole(b);
   };

@@ -66,7 +66,7 @@ void check_outputs(const Options &o) {
   std::error_code ignored;
   bool both = !o.metrics.empty() && !o.trace.empty() && !std::filesystem::is_character_file(o.trace, ignored);
   auto whole = [&](const std::string &path) { // absolute first: a relative path to nothing would stay relative
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path), ignored);
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
   };
   if (both && whole(o.trace) == whole(o.metrics))
     throw Failure{2, "--trace: " + quote(o.trace) + ": expected a file of its own, got the file of --metrics"};
