@@ -30,7 +30,9 @@ static void refuseOverwrites(const CompileRequest &request) {
   std::filesystem::path model = request.model;
   if (std::filesystem::is_directory(model, ignored))
     model /= "config.json";
-  std::vector<Named> read = {{"the model", model}}, written;
+  std::vector<Named> read, written;
+  if (!request.model.empty()) // a model that was not read from a file
+    read.push_back({"the model", model});
   if (!request.planIn.empty())
     read.push_back({"--plan", request.planIn});
   for (auto [flag, path] : {std::pair("-o", &request.output), {"--plan-out", &request.planOut},
