@@ -263,12 +263,16 @@ static LogicalResult verifyStages(ModuleOp module) {
       return stage.emitOpError() << "expected the embedding on the first stage and the head on the last, got stage "
                                  << i << " of " << stages.size();
   lf::ChainOp chain = *module.getOps<lf::ChainOp>().begin();
-  for (lf::StageOp stage : stages)
+  for (lf::StageOp stage : stages) {
+    for (Attribute kind : stage.getLayers())
+      if (!llvm::is_contained(chain.getLayers(), kind))
+        return stage.emitOpError() << "expected layers of the chain's kinds, got " << kind;
     if (ArrayAttr tail = stage.getTailAttr())
       for (Attribute body : tail)
         if (body != chain.getFinalAttr() && body != chain.getMtpAttr())
           return stage.emitOpError() << "expected the chain's final norm or multi-token prediction in tail, got "
                                      << body;
+  }
   if (chain.getMtp()) {
     auto forward = module.lookupSymbol<func::FuncOp>((*chain.getMtp() + ".fwd").str());
     int64_t outputs = forward->getAttrOfType<IntegerAttr>("lf.outputs").getInt(), wanted = 1 + 2 * chain.getDepths();

@@ -113,6 +113,29 @@ func.func @h.bwd() -> tensor<8xf32> attributes {lf.cotangents = 0 : i64} {
 
 // -----
 
+// A layer of the stage is of no kind of the chain.
+lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
+lf.chain embed @e layers [] counts [] head @h
+// expected-error @+1 {{expected layers of the chain's kinds, got @stage0}}
+lf.stage @stage0 pp 0 chunk 0 embed layers [@stage0] counts [1] first 0 head
+func.func @e.fwd() -> tensor<8xf32> attributes {lf.outputs = 1 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+func.func @e.bwd(%dx: tensor<8xf32>) attributes {lf.cotangents = 1 : i64} {
+  return
+}
+func.func @h.fwd(%x: tensor<8xf32>) -> (tensor<f32>, tensor<f32>) attributes {lf.outputs = 2 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<f32>
+  return %0, %0 : tensor<f32>, tensor<f32>
+}
+func.func @h.bwd() -> tensor<8xf32> attributes {lf.cotangents = 0 : i64} {
+  %0 = lf.fill {value = 0.0 : f64} : () -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // Parameters that are stored in flat shards need their gathers first.
 lf.mesh axes ["pp", "dp", "cp", "tp"] sizes [1, 1, 1, 2] names {pp = ["pp"], dp = ["dp"], cp = ["cp"], tp = ["tp"]}
 // expected-error @+1 {{expected a parameter that is stored whole, got flat axes ["tp"]}}
