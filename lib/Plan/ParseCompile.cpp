@@ -264,6 +264,13 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
   resolvePlan(p, model);
+  // The file's layout says how many stages a rank has; its sizes must say the same.
+  auto layoutGiven = given.find("pipeline-model-parallel-layout");
+  auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");
+  if (chunks != file.flags.end() && layoutGiven != given.end() && layoutGiven->second.value() == file.layout &&
+      !file.layout.empty() && chunks->second.value() != plain(p.vpp))
+    throw usage(chunks->second.origin + ": expected " + plain(p.vpp) + ", as many stages a pipeline rank as the file's "
+                "layout has, got " + chunks->second.value() + "; mend one of the two");
   dropDefaults(p, model, request.target);
   return request;
 }

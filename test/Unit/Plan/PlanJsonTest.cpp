@@ -100,6 +100,9 @@ TEST_F(PlanJsonTest, MistakesAreNamedByPointer) {
             "plan.json: \"/sizes/zp\": expected one of tp, pp, cp, ep, etp, dp, vpp and world, got \"zp\"");
   EXPECT_EQ(refused(R"({"version": 1, "sizes": {"tp": 2, "dp": 2, "world": 8}})"),
             "plan.json: \"/sizes/world\": expected 4 (tp x pp x cp x dp), got 8");
+  EXPECT_EQ(refused(R"({"version": 1, "sizes": {"pp": 2, "vpp": 2}, "layout": "Ettt|tL"})"),
+            "plan.json: \"/sizes/vpp\": expected 1, as many stages a pipeline rank as the file's layout has, got "
+            "2; mend one of the two");
   EXPECT_EQ(refused(R"({"version": 1, "options": {"recompute-granularity": "full"}})"),
             "plan.json: \"/options/recompute-granularity\" is not implemented yet; remove it");
   EXPECT_EQ(refused(R"({"version": 1, "options": {"sequence-paralel": "true"}})"),

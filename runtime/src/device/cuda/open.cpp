@@ -42,8 +42,14 @@ int32_t count_devices() {
 /// Number of this process among those of its host; 0 when it was started alone.
 int32_t local_process() {
   for (const char *name : {"LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"})
-    if (const char *text = std::getenv(name))
-      return std::max(0, std::atoi(text));
+    if (const char *text = std::getenv(name)) {
+      char *end = nullptr;
+      const long value = std::strtol(text, &end, 10);
+      if (end == text || *end || value < 0 || value > 1 << 16)
+        throw Failure{2, "expected the environment variable " + std::string(name) +
+                             " to be the number of this process on its host, got \"" + text + "\""};
+      return static_cast<int32_t>(value);
+    }
   return 0;
 }
 
