@@ -51,6 +51,18 @@ static void refuseOverwrites(const CompileRequest &request) {
   }
 }
 
+/// Legal, but seldom meant: such a stage costs a rank's time and two messages a micro-batch.
+static void warnOfEmptyStages(const PlanReport &report) {
+  std::string stages;
+  for (const StageReport &stage : report.stages)
+    if (stage.items.empty())
+      stages += (stages.empty() ? "stage " : ", stage ") + std::to_string(stage.stage) + " of pipeline rank " +
+                std::to_string(stage.pp);
+  if (!stages.empty())
+    std::cerr << "warning: " << stages << (stages.find(',') == std::string::npos ? " is" : " are")
+              << " empty: what comes in is handed on\n";
+}
+
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {
   refuseOverwrites(request);
   bool stops = !request.stopAfter.empty();
@@ -64,6 +76,8 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
   const PlanReport *report = compiled.report ? &*compiled.report : nullptr;
   if (report && request.plan.layout == autoLayout)
     std::cerr << "notice: --pipeline-model-parallel-layout auto is \"" << report->plan.layout << "\"\n";
+  if (report)
+    warnOfEmptyStages(*report);
   for (auto [file, flag] : {std::pair(&request.planOut, "--plan-out"), {&request.report, "--report"}})
     if (!file->empty() && last < Phase::runtime)
       throw usage(std::string("\"") + flag + "\": expected --stop-after runtime or emit, got \"" + nameOf(last) +
