@@ -96,8 +96,6 @@ void Run::describeItself() {
   (*module)->setAttr("lf.config", b.getStringAttr(model.source));
   (*module)->setAttr("lf.plan", b.getStringAttr(::lf::planText(fullPlanJson(report, /*everyRank=*/false))));
   (*module)->setAttr("lf.report", b.getStringAttr(textReport(report)));
-  if (plan.deterministic)
-    (*module)->setAttr("lf.deterministic", b.getUnitAttr());
   (*module)->setAttr("lf.flops_per_token", b.getF64FloatAttr(report.flopsPerToken));
 }
 
@@ -112,13 +110,11 @@ void Run::after(Phase phase) {
     result.report->flopsPerToken = flopsPerToken;
   }
   if (phase == Phase::runtime) {
-    if (request.target == ::lf::Target::cuda) {
-      OpBuilder b(&context);
-      if (plan.deterministic)
-        (*module)->setAttr("lf.deterministic", b.getUnitAttr());
+    if (plan.deterministic)
+      (*module)->setAttr("lf.deterministic", UnitAttr::get(&context));
+    if (request.target == ::lf::Target::cuda)
       for (lfrt::MemoryOp memory : module->getOps<lfrt::MemoryOp>())
-        memory.setStagingAttr(b.getI64IntegerAttr(lfrt::deviceScratch(*module)));
-    }
+        memory.setStaging(lfrt::deviceScratch(*module));
     readMemory(*module, *result.report);
     describeItself();
   }

@@ -6,6 +6,7 @@
 #include "comm/local/local.h"
 #include "context.h"
 #include "device/device.h"
+#include "environment.h"
 #include "processes.h"
 #if defined(LF_HAVE_NCCL)
 #include "comm/nccl/nccl.h"
@@ -241,8 +242,7 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const std
     std::optional<Launcher> launcher = find_launcher();
     if (!launcher || (launcher->world == 1 && world == 1)) {
 #if defined(LF_HAVE_NCCL)
-      const char *threads = std::getenv("LF_THREADS");
-      if (world > 1 && own_devices() >= world && !(threads && std::string(threads) == "1"))
+      if (!environment_switch("LF_THREADS", false) && world > 1 && own_devices() >= world)
         return run_processes(static_cast<int32_t>(world), options.grace_seconds + 10.0);
 #endif
       return run_threads(*program, options, timeout, body);

@@ -31,7 +31,6 @@ struct Failure {
 /// Numbers of the step under way. `loss`, `grad_norm` are valid after lf_finish_gradients.
 struct StepState {
   int64_t step = 0;     ///< 0-based count of finished steps
-  int64_t number = 1;   ///< 1-based, of the step under way or just finished
   int64_t first = 0;    ///< `step` when this run began: above 0 after a resume
   int64_t consumed = 0; ///< samples before this step
   double lr = 0.0;

@@ -35,12 +35,8 @@ void zero_step_sums(lf_rank &);
 void add_loss(lf_rank &, const void *loss_sum, const void *count);
 /// Adds the squares of x[count], a run of an arena.
 void add_squares(lf_rank &, const void *x, int64_t count);
-/// Sets loss_sum, count and square_sum of lf_rank::step, this rank's own, when the device is done. Throws Failure 4 when a
-/// kernel of the step found its data out of range.
-void read_step_sums(lf_rank &);
-/// Sums them over all ranks, and makes of them what the update needs: the scale of the gradients. `stop`: this rank was
-/// told to stop.
-void finish_step_sums(lf_rank &, bool stop);
+/// Sums them over all ranks, and makes of them what the update needs: the scale of the gradients.
+void finish_step_sums(lf_rank &);
 /// The number of labels of the step, after finish_step_sums; waits for the device.
 double labels_of_sums(lf_rank &);
 /// AdamW over elements [offset, offset + count) of the arenas, with the step's rate and scale; of `a` the constants count.

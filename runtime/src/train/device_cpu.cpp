@@ -8,6 +8,7 @@
 #include "../kernels/kernels.h"
 #include "../comm/comm.h"
 #include "real.h"
+#include "signals.h"
 #include "step_sums.h"
 
 #include <cstring>
@@ -36,15 +37,13 @@ void add_loss(lf_rank &c, const void *loss_sum, const void *count) {
 
 void add_squares(lf_rank &c, const void *x, int64_t count) { c.step.square_sum += square_sum(&c, x, count); }
 
-void read_step_sums(lf_rank &) {} // they are there
-
-void finish_step_sums(lf_rank &c, bool stop) {
-  double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop ? 1.0 : 0.0};
+void finish_step_sums(lf_rank &c) {
+  double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop_wanted() ? 1.0 : 0.0};
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
                                                                   LF_SUM);
   count_sums(c, 4);
   c.step.count = sums[1];
-  accept_sums(c, sums);
+  accept_sums(c, sums, c.step.step + 1);
 }
 
 double labels_of_sums(lf_rank &c) { return c.step.count; }

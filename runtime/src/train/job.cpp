@@ -143,7 +143,6 @@ void train(Job &job, lf_rank &c) {
   while (c.step.step < job.steps && !c.step.stop) {
     auto start = Clock::now();
     c.step.lr = job.rate->at(c.step.consumed);
-    c.step.number = c.step.step + 1;
     run_step(c);
     report = {c.step.step,      job.steps, c.step.consumed, c.step.loss,
               c.step.grad_norm, c.step.lr, ms_since(start), c.step.mtp_loss};

@@ -8,23 +8,17 @@
 #include "../comm/comm.h"
 #include "../comm/mesh.h"
 #include "../data/permutation.h"
+#include "../environment.h"
 #include "device.h"
 #include "real.h"
 #include "shard.h"
 #include "text.h"
 
-#include <cstdlib>
 #include <map>
 
 namespace lf::rt {
 
-bool replicas_asked() {
-  const char *text = std::getenv("LF_CHECK_REPLICAS");
-  std::string value = text ? text : "0";
-  if (value != "0" && value != "1")
-    throw Failure{2, "expected the environment variable LF_CHECK_REPLICAS to be 0 or 1, got " + quote(value)};
-  return value == "1";
-}
+bool replicas_asked() { return environment_switch("LF_CHECK_REPLICAS", false); }
 
 void check_replicas(lf_rank &c) {
   const lf_program &program = *c.program;

@@ -11,7 +11,6 @@
 #include "options.h"
 #include "real.h"
 #include "region_norm.h"
-#include "signals.h"
 
 using namespace lf::rt;
 
@@ -31,7 +30,7 @@ extern "C" void lf_add_loss(lf_rank *c, const void *loss_sum, const void *count,
 
 extern "C" void lf_finish_gradients(lf_rank *c) {
   add_region_squares(*c);
-  finish_step_sums(*c, stop_wanted());
+  finish_step_sums(*c);
   finish_depth_losses(*c);
   if (!c->options->dump_gradients.empty() && c->step.step == c->step.first)
     dump_gradients(*c, c->options->dump_gradients, 1.0 / labels_of_sums(*c));

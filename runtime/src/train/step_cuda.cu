@@ -6,6 +6,7 @@
 #include "../comm/comm.h"
 #include "../context.h"
 #include "../device/cuda/cuda_device.h"
+#include "../environment.h"
 #include "../kernels/cuda/adamw_of_step.h"
 #include "device.h"
 #include "options.h"
@@ -13,8 +14,6 @@
 #include "step_sums.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <string>
 
 namespace lf::rt {
 namespace {
@@ -33,7 +32,7 @@ __global__ void judge_sums(StepSums *sums) {
 }
 
 /// What the host gives the step besides its tokens.
-void upload_control(lf_rank &c, bool stop) {
+void upload_control(lf_rank &c) {
   const Options &o = *c.options;
   const double t = static_cast<double>(c.step.step + 1);
   StepControl &control = cuda(&c).control();
@@ -41,14 +40,13 @@ void upload_control(lf_rank &c, bool stop) {
   control.rate = c.step.lr / (1.0 - std::pow(o.beta1, t));
   control.root = 1.0 / std::sqrt(1.0 - std::pow(o.beta2, t));
   control.clip = o.clip;
-  control.stop = stop ? 1.0 : 0.0;
+  control.stop = stop_wanted() ? 1.0 : 0.0;
   LF_CUDA(cudaMemcpyAsync(&cuda(&c).sums()->control, &control, sizeof control, cudaMemcpyHostToDevice,
                           cuda(&c).compute()));
 }
 
 bool graph_wanted(const lf_rank &c) {
-  const char *setting = std::getenv("LF_GRAPH");
-  return c.options->trace.empty() && !(setting && std::string(setting) == "0");
+  return environment_switch("LF_GRAPH", true) && c.options->trace.empty();
 }
 
 } // namespace
@@ -65,7 +63,7 @@ void read_step_sums(lf_rank &c) {
   c.step.square_sum = sums.squares;
 }
 
-void finish_step_sums(lf_rank &c, bool) {
+void finish_step_sums(lf_rank &c) {
   StepSums *sums = cuda(&c).sums();
   cudaStream_t stream = cuda(&c).compute();
   pack_sums<<<1, 1, 0, stream>>>(sums);
@@ -93,7 +91,7 @@ void run_step(lf_rank &c) {
   CudaDevice &device = cuda(&c);
   Replay &replay = device.replay;
   cudaStream_t stream = device.compute();
-  upload_control(c, stop_wanted());
+  upload_control(c);
   if (replay.captured()) {
     replay.launch(stream);
     for (const Traffic::Row &row : replay.traffic)
@@ -111,7 +109,7 @@ void run_step(lf_rank &c) {
     replay.end_plain();
   }
   read_step_sums(c);
-  accept_sums(c, device.results().all);
+  accept_sums(c, device.results().all, c.step.step);
 }
 
 } // namespace lf::rt

@@ -14,13 +14,13 @@
 
 namespace lf::rt {
 
-void accept_sums(lf_rank &c, const double sums[4]) {
+void accept_sums(lf_rank &c, const double sums[4], int64_t number_of_step) {
   StepState &s = c.step;
   s.loss = sums[0] / sums[1];
   s.grad_norm = std::sqrt(sums[2]) / sums[1];
   s.stop = sums[3] > 0;
   if (!std::isfinite(s.loss) || !std::isfinite(s.grad_norm))
-    throw Failure{6, "step " + std::to_string(s.number) + ": expected a finite " +
+    throw Failure{6, "step " + std::to_string(number_of_step) + ": expected a finite " +
                          (std::isfinite(s.loss) ? "gradient norm" : "loss") + ", got loss " + number(s.loss) +
                          " and gradient norm " + number(s.grad_norm) +
                          "; no parameter was updated by this step; lower --lr or resume from an earlier checkpoint"};

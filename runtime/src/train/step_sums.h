@@ -22,8 +22,8 @@ inline double scale_of(double clip, double norm, double labels) {
 }
 
 /// Sets loss, grad_norm, grad_scale and stop of lf_rank::step from the sums over all ranks of loss, labels, squares of the
-/// gradients and wishes to stop. Throws Failure 6 when loss or norm is not finite.
-void accept_sums(lf_rank &, const double sums[4]);
+/// gradients and wishes to stop. `number_of_step`: from 1. Throws Failure 6 when loss or norm is not finite.
+void accept_sums(lf_rank &, const double sums[4], int64_t number_of_step);
 
 /// Counts in the metrics a sum of `doubles` over all ranks, which no call of the program states.
 void count_sums(lf_rank &, int64_t doubles);

@@ -1,7 +1,7 @@
 // dropout_test.cpp - the mask is a function of the global place of an element: shards are slices of the whole.
 #include "support.h"
 
-#include "kernels/cpu/philox.h"
+#include "kernels/philox.h"
 
 using namespace lf::test;
 

@@ -1,5 +1,5 @@
 // activation_test.cpp - activations, gated units, dropout.
-#include "kernels/cpu/philox.h"
+#include "kernels/philox.h"
 #include "support.h"
 
 using namespace lf::test;

@@ -113,6 +113,10 @@ inline CudaDevice &cuda(const lf_rank *c) { return static_cast<CudaDevice &>(*c-
 void finish(lf_rank &, int32_t stream);
 void finish(lf_rank &, cudaStream_t, const std::string &name);
 
+/// Sets loss_sum, count and square_sum of lf_rank::step, this rank's own, when the device is done. Throws Failure 4 when a
+/// kernel of the step found its data out of range.
+void read_step_sums(lf_rank &);
+
 /// Bytes on the device beside the arenas that open_device takes for one rank of the program.
 int64_t device_overhead(const lf_program &, int32_t pp);
 

@@ -1,33 +1,14 @@
 // dropout.cpp - dropout whose mask is a function of the element's place in the whole model and step.
 //
-// Idea: one Philox call on (step, layer, site) under the seed makes the key of this use; under that key the counter
-// (channel / 4, position, sample) gives the words of four channels. No rank or shard enters, so any plan, and the
-// backward, sees the same mask.
-#include "kernels/cpu/philox.h"
+// Idea: four channels share one call of Philox (kernels/dropout_key.h).
 #include "kernels/cpu/real.h"
+#include "kernels/dropout_key.h"
 
 #include <algorithm>
 
 using namespace lf::rt;
 
 namespace {
-
-PhiloxKey key_of_use(const lf_rank *c, int32_t site) {
-  const uint64_t step = static_cast<uint64_t>(c->step.step);
-  const PhiloxCounter use = {static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32),
-                             static_cast<uint32_t>(c->at.layer), static_cast<uint32_t>(site)};
-  const PhiloxCounter words = philox(use, {static_cast<uint32_t>(c->seed), static_cast<uint32_t>(c->seed >> 32)});
-  return {words[0], words[1]};
-}
-
-/// Samples of one micro-batch over all data-parallel ranks.
-int64_t whole_micro_batch(const lf_program &p) {
-  int64_t samples = p.micro_batch;
-  for (int32_t i = 0; i < p.num_axes; ++i)
-    if (p.dp >> i & 1u)
-      samples *= p.axes[i].size;
-  return samples;
-}
 
 template <class T>
 LF_INLINE void drop_row(const T *__restrict x, T *__restrict y, int64_t h, int64_t h_offset, uint32_t pos,
@@ -56,7 +37,7 @@ void lf_dropout(lf_rank *c, const char *what, const void *x, const int32_t *pos,
     const PhiloxKey key = key_of_use(c, site);
     const uint32_t threshold = static_cast<uint32_t>(p * 4294967296.0);
     const T scale = static_cast<T>(1.0 / (1.0 - p));
-    const int64_t first = std::max(0, c->at.micro_batch) * whole_micro_batch(*c->program) + b_offset;
+    const int64_t first = first_sample(c, b_offset);
     for (int64_t i = 0; i < s; ++i)
       for (int64_t j = 0; j < b; ++j)
         drop_row(in<T>(x) + (i * b + j) * h, out<T>(y) + (i * b + j) * h, h, h_offset, static_cast<uint32_t>(pos[i]),

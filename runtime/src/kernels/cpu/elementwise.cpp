@@ -1,4 +1,6 @@
 // elementwise.cpp - copies, sums, slices and transposes of dense arrays, and reductions to one real.
+//
+// On the cpu real and main are one type, the program's, so that the dtypes of these calls say nothing new.
 #include "kernels/cpu/real.h"
 
 #include <algorithm>

@@ -1,29 +1,12 @@
 // dropout.cu - dropout whose mask is a function of the element's place in the whole model and step.
 //
-// Idea: the keys and counters of kernels/cpu/dropout.cpp, so that every device and plan sees the same mask.
-#include "kernels/cpu/philox.h"
+// Idea: the keys and counters of kernels/dropout_key.h, so that every device and plan sees the same mask.
 #include "kernels/cuda/launch.cuh"
+#include "kernels/dropout_key.h"
 
 using namespace lf::rt;
 
 namespace {
-
-PhiloxKey key_of_use(const lf_rank *c, int32_t site) {
-  const uint64_t step = static_cast<uint64_t>(c->step.step);
-  const PhiloxCounter use = {static_cast<uint32_t>(step), static_cast<uint32_t>(step >> 32),
-                             static_cast<uint32_t>(c->at.layer), static_cast<uint32_t>(site)};
-  const PhiloxCounter words = philox(use, {static_cast<uint32_t>(c->seed), static_cast<uint32_t>(c->seed >> 32)});
-  return {words[0], words[1]};
-}
-
-/// Samples of one micro-batch over all data-parallel ranks.
-int64_t whole_micro_batch(const lf_program &p) {
-  int64_t samples = p.micro_batch;
-  for (int32_t i = 0; i < p.num_axes; ++i)
-    if (p.dp >> i & 1u)
-      samples *= p.axes[i].size;
-  return samples;
-}
 
 template <class T>
 void drop(lf_rank *c, const char *what, const T *x, const int32_t *pos, T *y, int64_t s, int64_t b, int64_t h, double p,
@@ -32,7 +15,7 @@ void drop(lf_rank *c, const char *what, const T *x, const int32_t *pos, T *y, in
   const PhiloxKey key = key_of_use(c, site);
   const uint32_t threshold = static_cast<uint32_t>(p * 4294967296.0);
   const float scale = static_cast<float>(1.0 / (1.0 - p));
-  const int64_t first = std::max(0, c->at.micro_batch) * whole_micro_batch(*c->program) + b_offset;
+  const int64_t first = first_sample(c, b_offset);
   const int64_t begin = h_offset / 4, quads = (h_offset + h + 3) / 4 - begin;
   for_each(c, what, s * b * quads, [=] __device__(int64_t i) {
     const int64_t row = i / quads, quad = begin + i % quads;
