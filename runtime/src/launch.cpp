@@ -1,4 +1,4 @@
-// launch.cpp - threads with the local transport, or one rank of an mpi job; and what is printed when a rank fails.
+// launch.cpp - ranks as threads, or one rank of a launcher's job; and what is printed when a rank fails.
 //
 // Idea: every rank's outcome is kept in its seat; one thread reports all seats, in the order of ranks.
 #include "launch.h"
@@ -7,13 +7,13 @@
 #include "context.h"
 #include "device/device.h"
 #include "environment.h"
-#include "processes.h"
 #if defined(LF_HAVE_NCCL)
 #include "comm/nccl/nccl.h"
 #elif defined(LF_HAVE_MPI)
 #include "comm/mpi/mpi.h"
 #endif
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
@@ -91,12 +91,18 @@ void prepare(Seat &seat, const lf_program &program, const LaunchOptions &options
   seat.rank.cpu_threads = thread || options.cpu_threads < 1 ? 1 : options.cpu_threads;
 }
 
-/// Connects the rank, runs the body, and turns whatever is thrown into the seat's outcome.
-void occupy(Seat &seat, std::shared_ptr<Transport> transport, double timeout,
-            const std::function<void(lf_rank &)> &body) {
-  transport->timeout_seconds = timeout;
+using Body = std::function<void(lf_rank &)>;
+using MakeTransport = std::function<std::shared_ptr<Transport>(Seat &)>;
+
+/// Connects the rank, runs the body, and turns whatever is thrown into the seat's outcome. `failed` is called when this
+/// rank is not one that another stopped, before the others hear of it. Returns the transport, if it was made.
+std::shared_ptr<Transport> occupy(Seat &seat, const MakeTransport &make, double timeout, const Body &body,
+                                  const std::function<void()> &failed) {
+  std::shared_ptr<Transport> transport;
   try {
     try {
+      transport = make(seat);
+      transport->timeout_seconds = timeout;
       open_device(seat.rank);
       transport->memory = seat.rank.device.get();
       connect_rank(seat.rank, transport);
@@ -114,8 +120,11 @@ void occupy(Seat &seat, std::shared_ptr<Transport> transport, double timeout,
     seat.failure = stopped;
   } catch (const Failure &failure) {
     seat.failure = failure;
-    transport->abort(failure);
+    failed();
+    if (transport)
+      transport->abort(failure);
   }
+  return transport;
 }
 
 std::string numbered(const lf_rank &rank) { return "rank " + std::to_string(rank.rank); }
@@ -138,20 +147,24 @@ std::string outcome(const Seat &seat, int32_t culprit, const Failure &first) {
 
 // ---- Threads ------------------------------------------------------------------------------------------------------
 
-int run_threads(const lf_program &program, const LaunchOptions &options, double timeout,
-                const std::function<void(lf_rank &)> &body) {
+int run_threads(const lf_program &program, const LaunchOptions &options, double timeout, const Body &body,
+                const MakeTransport &make) {
   const int32_t world = static_cast<int32_t>(mesh_size(program));
-  auto job = std::make_shared<LocalJob>(world);
   std::vector<Seat> seats(world);
-  std::mutex mutex;
+  std::mutex mutex; // guards what follows, and the seats' `ended`
   std::condition_variable changed;
-  int32_t left = world;
+  int32_t left = world, culprit = -1; // culprit: the first that failed by itself
 
   for (int32_t r = 0; r < world; ++r)
     prepare(seats[r], program, options, r, world > 1);
   auto run = [&](int32_t r) {
     Seat &seat = seats[r];
-    occupy(seat, make_local_transport(job, r, {seat.rank.trace.get(), &seat.rank.at}), timeout, body);
+    occupy(seat, make, timeout, body, [&] {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (culprit < 0)
+        culprit = r;
+      changed.notify_all();
+    });
     std::lock_guard<std::mutex> lock(mutex);
     seat.ended = true;
     --left;
@@ -166,22 +179,21 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
   bool all;
   {
     std::unique_lock<std::mutex> lock(mutex);
-    changed.wait(lock, [&] { return left == 0 || job->failed().load(); });
+    changed.wait(lock, [&] { return left == 0 || culprit >= 0; });
     auto grace = std::chrono::duration<double>(options.grace_seconds);
     all = changed.wait_for(lock, grace, [&] { return left == 0; });
   }
   if (all)
     for (std::thread &thread : threads)
       thread.join();
-  if (!job->failed().load())
+  std::lock_guard<std::mutex> lock(mutex);
+  if (culprit < 0)
     return 0;
 
-  const Failure &first = job->failure();
-  std::string text =
-      "lf: error: " + (world > 1 ? "rank " + std::to_string(job->culprit()) + ": " : "") + first.message + "\n";
-  std::lock_guard<std::mutex> lock(mutex);
+  const Failure &first = seats[culprit].failure;
+  std::string text = "lf: error: " + (world > 1 ? "rank " + std::to_string(culprit) + ": " : "") + first.message + "\n";
   for (const Seat &seat : seats)
-    text += outcome(seat, job->culprit(), first);
+    text += outcome(seat, culprit, first);
   if (first.code == 5)
     for (const Seat &seat : seats)
       text += "lf: " + seat.rank.trace->report(seat.rank.rank);
@@ -193,29 +205,42 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
   return first.code;
 }
 
+int run_threads(const lf_program &program, const LaunchOptions &options, double timeout, const Body &body) {
+#if defined(LF_HAVE_NCCL)
+  const int64_t ranks = mesh_size(program);
+  if (!environment_switch("LF_LOCAL", false) && ranks > 1 && own_devices() >= ranks)
+    return run_threads(program, options, timeout, body, [timeout, address = nccl::own_address()](Seat &seat) {
+      return make_nccl_transport(seat.rank, address, timeout, false);
+    });
+#endif
+  auto job = std::make_shared<LocalJob>(static_cast<int32_t>(mesh_size(program)));
+  return run_threads(program, options, timeout, body, [job](Seat &seat) {
+    return make_local_transport(job, seat.rank.rank, {seat.rank.trace.get(), &seat.rank.at});
+  });
+}
+
 // What a rank that is a process joins, by the back end that this runtime was built with.
 #if defined(LF_HAVE_NCCL)
-int32_t join_job(const Launcher &launcher, double timeout) {
-  join_nccl(launcher.rank, launcher.world, timeout);
-  return launcher.rank;
+int32_t own_rank(const Launcher &launcher) { return launcher.rank; }
+std::shared_ptr<Transport> join_job(Seat &seat, double timeout) {
+  return make_nccl_transport(seat.rank, nccl::find_address(), timeout, true);
 }
-std::shared_ptr<Transport> make_process_transport(Seat &seat) { return make_nccl_transport(seat.rank); }
-[[noreturn]] void end_job(int code, double grace) { end_nccl_job(code, grace); }
+[[noreturn]] void end_job(Transport *transport, int code, double grace) { end_nccl_job(transport, code, grace); }
 #elif defined(LF_HAVE_MPI)
-int32_t join_job(const Launcher &launcher, double) { return join_mpi(launcher.world, launcher.variable); }
-std::shared_ptr<Transport> make_process_transport(Seat &seat) {
+int32_t own_rank(const Launcher &launcher) { return join_mpi(launcher.world, launcher.variable); }
+std::shared_ptr<Transport> join_job(Seat &seat, double) {
   return make_mpi_transport({seat.rank.trace.get(), &seat.rank.at});
 }
-[[noreturn]] void end_job(int code, double grace) { end_mpi_job(code, grace); }
+[[noreturn]] void end_job(Transport *, int code, double grace) { end_mpi_job(code, grace); }
 #endif
 
 #if defined(LF_HAVE_NCCL) || defined(LF_HAVE_MPI)
 int run_process(const lf_program &program, const LaunchOptions &options, double timeout, const Launcher &launcher,
-                const std::function<void(lf_rank &)> &body) {
-  int32_t rank = join_job(launcher, timeout);
+                const Body &body) {
+  const int32_t rank = own_rank(launcher);
   Seat seat;
   prepare(seat, program, options, rank, false);
-  occupy(seat, make_process_transport(seat), timeout, body);
+  std::shared_ptr<Transport> transport = occupy(seat, [timeout](Seat &s) { return join_job(s, timeout); }, timeout, body, [] {});
   seat.ended = true;
   if (seat.failure.code == 0)
     return 0;
@@ -226,7 +251,7 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
     text += "lf: " + seat.rank.trace->report(rank);
   std::fputs(text.c_str(), stderr);
   std::fflush(nullptr);
-  end_job(seat.failure.code, options.grace_seconds);
+  end_job(transport.get(), seat.failure.code, options.grace_seconds);
 }
 #endif
 
@@ -234,19 +259,17 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
 
 // ---- Entry --------------------------------------------------------------------------------------------------------
 
-int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body) {
+int run_ranks(const lf_program *program, const LaunchOptions &options, const Body &body) {
   try {
     check_mesh(*program);
     const double timeout = wait_limit(options);
     const int64_t world = mesh_size(*program);
     std::optional<Launcher> launcher = find_launcher();
-    if (!launcher || (launcher->world == 1 && world == 1)) {
 #if defined(LF_HAVE_NCCL)
-      if (!environment_switch("LF_THREADS", false) && world > 1 && own_devices() >= world)
-        return run_processes(static_cast<int32_t>(world), options.grace_seconds + 10.0);
+    set_nccl_environment();
 #endif
+    if (!launcher || (launcher->world == 1 && world == 1))
       return run_threads(*program, options, timeout, body);
-    }
     if (launcher->world != world)
       throw Failure{2, "expected a launcher to start " + std::to_string(world) +
                            " ranks, the world of this plan, got " + launcher->variable + "=" +

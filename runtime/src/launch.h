@@ -35,8 +35,8 @@ std::optional<Launcher> find_launcher();
 /// Runs `body` on every rank of the program that lives in this process, with everything in lf_rank set up but `tokens`.
 /// Returns 0, or the code of the first rank that failed after its message, and what every other rank waited for, are on
 /// stderr. 2: the mesh or the launcher's world contradicts the program. Exceptions other than Failure count as code 5
-/// (std::bad_alloc: 3). A program that was started alone, with NCCL and at least a GPU for each rank, starts itself once
-/// for each rank (unless LF_THREADS=1); else its ranks are threads of this process.
+/// (std::bad_alloc: 3). The ranks of a program that was started alone are threads of this process; with at least a GPU for each
+/// rank they use NCCL (unless LF_LOCAL=1).
 int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body);
 
 } // namespace lf::rt

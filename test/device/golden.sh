@@ -19,7 +19,7 @@ for exe in "$folder"/exe/*; do
       [ "$ranks" -gt 1 ] && [ "${LF_NCCL:-1}" = 1 ] || continue
       launch=(--launch "$here/ranks $ranks")
     fi
-    text=$(LF_THREADS=1 timeout "${LF_LIMIT:-120}" python3 "$folder/golden" "$folder/cases/$case" --target cuda --exe "$exe" \
+    text=$(LF_LOCAL=1 timeout "${LF_LIMIT:-120}" python3 "$folder/golden" "$folder/cases/$case" --target cuda --exe "$exe" \
       "${launch[@]}" "${tolerances[@]}" -- 2>&1)
     code=$?
     [ $code = 0 ] || failed=1

@@ -10,7 +10,7 @@ steps=${2:-200}
 results=$folder/results
 mkdir -p "$results"
 train() {
-  timeout 300 env LF_THREADS=1 "$folder/$1" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-4 --min-lr 1e-5 \
+  timeout 300 env LF_LOCAL=1 "$folder/$1" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-4 --min-lr 1e-5 \
     --lr-warmup-iters 40 --lr-decay-style cosine --log-interval 50 --metrics "$results/$1.jsonl" > "$results/$1.log" 2>&1
   code=$?
   [ $code = 0 ] || { echo "$1: exit code $code"; head -c 1500 "$results/$1.log"; }

@@ -16,6 +16,8 @@ class DeviceMemory {
 public:
   virtual ~DeviceMemory() = default;
 
+  /// Lets work on this device use the memory of every other one that it can.
+  virtual void reach_peers() = 0;
   /// True for an address in the memory of any device, false for one of the host.
   virtual bool holds(const void *) const = 0;
 

@@ -21,6 +21,11 @@ void copy_to_device(lf_rank &, void *device, const void *host, int64_t bytes);
 /// Makes parameters [offset, offset + count) of a bfloat16 program the rounded master weights; nothing to do in others.
 void round_parameters(lf_rank &, int64_t offset, int64_t count);
 
+/// Makes everything that a first step would make (libraries' plans, kernels' code, events), so that none is made when other
+/// ranks wait: a device of its own runs the step once, with no other rank and nothing counted. Arenas are zero afterwards; data
+/// is open, nothing is loaded yet. Throws what a step throws.
+void rehearse(lf_rank &);
+
 /// Runs one step of the program: loss, grad_norm and stop of lf_rank::step are valid when it returns. Throws what the
 /// step throws; Failure 6 when loss or gradient norm is not finite, and then no parameter was changed.
 void run_step(lf_rank &);

@@ -111,6 +111,7 @@ void train(Job &job, lf_rank &c) {
   c.seed = job.seed;
   c.options = &job.options;
   c.tokens = open_data(job);
+  rehearse(c);
   if (job.checkpoint)
     load_checkpoint(c, *job.checkpoint);
   else

@@ -288,6 +288,8 @@ public:
   }
 
   std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
+    if (memory && groups_ == 0 && world() > 1)
+      memory->reach_peers();
     LocalJob::State &state = job_->state();
     std::shared_ptr<LocalGroup> group;
     int32_t index = 0;

@@ -5,25 +5,25 @@
 
 namespace lf::rt::nccl {
 
-Channel::Channel(CudaDevice &device, int32_t from, int32_t to, int32_t tag, double timeout)
-    : device_(device), name_(std::to_string(from) + "/" + std::to_string(to) + "/" + std::to_string(tag)),
-      role_(session().rank == from ? 0 : 1), peer_(role_ == 0 ? to : from) {
+Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to, int32_t tag, double timeout)
+    : session_(session), device_(device), name_(std::to_string(from) + "/" + std::to_string(to) + "/" + std::to_string(tag)),
+      role_(session.rank() == from ? 0 : 1), peer_(role_ == 0 ? to : from) {
   LF_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   std::string waits = std::string("the first ") + (role_ == 0 ? "receive" : "send") + " of rank " +
                       std::to_string(peer_) + (role_ == 0 ? " from" : " to") + " rank " +
-                      std::to_string(session().rank) + " with tag " + std::to_string(tag);
+                      std::to_string(session.rank()) + " with tag " + std::to_string(tag);
   ncclUniqueId id{};
   if (role_ == 0) {
-    LF_NCCL(ncclGetUniqueId(&id));
-    put_id("send/" + name_, id);
-    get_id("receive/" + name_, timeout, waits);
+    LF_NCCL(session_, ncclGetUniqueId(&id));
+    session_.put_id("send/" + name_, id);
+    session_.get_id("receive/" + name_, timeout, waits);
   } else {
-    id = get_id("send/" + name_, timeout, waits);
-    put_id("receive/" + name_, id);
+    id = session_.get_id("send/" + name_, timeout, waits);
+    session_.put_id("receive/" + name_, id);
   }
   ncclComm_t comm = nullptr;
-  LF_NCCL(ncclCommInitRank(&comm, 2, id, role_));
-  comm_ = session().add(comm);
+  LF_NCCL(session_, ncclCommInitRank(&comm, 2, id, role_));
+  comm_ = session_.add(comm);
   connect();
 }
 
@@ -32,16 +32,16 @@ void Channel::connect() {
   void *byte = nullptr;
   LF_CUDA(cudaMalloc(&byte, 1));
   if (role_ == 0)
-    LF_NCCL(ncclSend(byte, 1, ncclInt8, 1, comm_, stream_));
+    LF_NCCL(session_, ncclSend(byte, 1, ncclInt8, 1, comm_, stream_));
   else
-    LF_NCCL(ncclRecv(byte, 1, ncclInt8, 0, comm_, stream_));
+    LF_NCCL(session_, ncclRecv(byte, 1, ncclInt8, 0, comm_, stream_));
   LF_CUDA(cudaStreamSynchronize(stream_));
   LF_CUDA(cudaFree(byte));
 }
 
 Channel::~Channel() {
   if (comm_)
-    session().remove(comm_);
+    session_.remove(comm_);
   for (std::deque<Message> *list : {&queued_, &issued_})
     for (Message &message : *list)
       forget(message);
@@ -91,14 +91,14 @@ bool Channel::advance_send() {
       return false;
     message = queued_.front();
   }
-  if (session().control->posts(name_) <= sent_)
+  if (session_.control().posts(name_) <= sent_)
     return false;
   if (cudaError_t packed = cudaEventQuery(message.packed); packed != cudaErrorNotReady)
     LF_CUDA(packed);
   else
     return false;
-  session().control->post(peer_, name_);
-  LF_NCCL(ncclSend(message.data, static_cast<size_t>(message.bytes), ncclInt8, 1, comm_, stream_));
+  session_.control().post(peer_, name_);
+  LF_NCCL(session_, ncclSend(message.data, static_cast<size_t>(message.bytes), ncclInt8, 1, comm_, stream_));
   LF_CUDA(cudaEventRecord(message.sent, stream_));
   ++sent_;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -117,13 +117,13 @@ bool Channel::advance_receive() {
         LF_CUDA(unused);
       else
         return false;
-      session().control->post(peer_, name_);
+      session_.control().post(peer_, name_);
       post.offered = true;
       return true;
     }
-    if (session().control->posts(name_) <= received_)
+    if (session_.control().posts(name_) <= received_)
       return false;
-    LF_NCCL(ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, stream_));
+    LF_NCCL(session_, ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, stream_));
     LF_CUDA(cudaEventRecord(post.arrived, stream_));
     ++received_;
     post.issued = true;
@@ -134,8 +134,8 @@ bool Channel::advance_receive() {
 
 void Channel::receive(void *y, int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
-  session().control->post(peer_, name_);
-  LF_NCCL(ncclRecv(y, static_cast<size_t>(bytes), ncclInt8, 0, comm_, device_.compute()));
+  session_.control().post(peer_, name_);
+  LF_NCCL(session_, ncclRecv(y, static_cast<size_t>(bytes), ncclInt8, 0, comm_, device_.compute()));
   ++received_;
 }
 
@@ -164,8 +164,8 @@ void Channel::wait() {
     LF_CUDA(cudaStreamWaitEvent(device_.compute(), post.arrived, 0));
   } else { // nothing is left to compute meanwhile: wait on the compute stream itself
     if (!post.offered)
-      session().control->post(peer_, name_);
-    LF_NCCL(ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, device_.compute()));
+      session_.control().post(peer_, name_);
+    LF_NCCL(session_, ncclRecv(post.data, static_cast<size_t>(post.bytes), ncclInt8, 0, comm_, device_.compute()));
     ++received_;
   }
   free_.push_back(post);

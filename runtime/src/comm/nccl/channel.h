@@ -19,7 +19,7 @@ class Channel {
 public:
   /// Opens the channel of messages `from` -> `to`, one of which is this rank; waits for the other, `timeout` seconds at
   /// most. The compute stream is idle. Throws Failure 5; Stopped when another rank failed.
-  Channel(CudaDevice &, int32_t from, int32_t to, int32_t tag, double timeout);
+  Channel(Session &, CudaDevice &, int32_t from, int32_t to, int32_t tag, double timeout);
   ~Channel();
   Channel(const Channel &) = delete;
   Channel &operator=(const Channel &) = delete;
@@ -54,6 +54,7 @@ private:
   bool advance_receive();
   void connect();
 
+  Session &session_;
   CudaDevice &device_;
   std::string name_; ///< "0/2/5": from, to, tag
   int32_t role_;     ///< rank in the communicator: 0 sends

@@ -21,20 +21,21 @@ ncclDataType_t type_of(lf_dtype dtype) {
 
 class NcclCommunicator final : public Communicator {
 public:
-  NcclCommunicator(lf_rank &c, std::string name, std::vector<int32_t> members, int32_t index, ncclComm_t comm)
-      : Communicator(std::move(name), std::move(members), index, {c.trace.get(), &c.at}), c_(c), comm_(comm) {}
+  NcclCommunicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members, int32_t index, ncclComm_t comm)
+      : Communicator(std::move(name), std::move(members), index, {c.trace.get(), &c.at}), session_(std::move(session)), c_(c),
+        comm_(comm) {}
 
   ~NcclCommunicator() override {
     if (comm_)
-      session().remove(comm_);
+      session_->remove(comm_);
     cudaFree(stage_);
     cudaFreeHost(host_);
   }
 
 private:
   void run(const Call &call) override {
-    if (session().control->failed())
-      throw stopped("nothing: it was computing");
+    if (session_->control().failed())
+      throw session_->stopped("nothing: it was computing");
     if (call.count > 0 && cuda(&c_).holds(call.x))
       run_on_device(call);
     else
@@ -51,6 +52,7 @@ private:
   void run_on_device(const Call &);
   void run_on_host(const Call &);
 
+  std::shared_ptr<Session> session_;
   lf_rank &c_;
   ncclComm_t comm_;
   char *stage_ = nullptr; ///< on the device: a piece of every member, then one of this rank
@@ -64,22 +66,22 @@ void NcclCommunicator::run_on_device(const Call &call) {
   const ncclDataType_t type = type_of(call.dtype);
   switch (call.kind) {
   case OpKind::AllGather:
-    return LF_NCCL(ncclAllGather(call.x, call.y, bytes, ncclInt8, comm_, stream));
+    return LF_NCCL(*session_, ncclAllGather(call.x, call.y, bytes, ncclInt8, comm_, stream));
   case OpKind::ReduceScatter:
-    return LF_NCCL(ncclReduceScatter(call.x, call.y, count, type, op, comm_, stream));
+    return LF_NCCL(*session_, ncclReduceScatter(call.x, call.y, count, type, op, comm_, stream));
   case OpKind::AllReduce:
-    return LF_NCCL(ncclAllReduce(call.x, call.y, count, type, op, comm_, stream));
+    return LF_NCCL(*session_, ncclAllReduce(call.x, call.y, count, type, op, comm_, stream));
   case OpKind::Broadcast:
-    return LF_NCCL(ncclBroadcast(call.x, call.y, bytes, ncclInt8, call.root, comm_, stream));
+    return LF_NCCL(*session_, ncclBroadcast(call.x, call.y, bytes, ncclInt8, call.root, comm_, stream));
   case OpKind::AllToAll:
-    LF_NCCL(ncclGroupStart());
+    LF_NCCL(*session_, ncclGroupStart());
     for (int32_t i = 0; i < size(); ++i) {
-      LF_NCCL(ncclSend(static_cast<const char *>(call.x) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_,
+      LF_NCCL(*session_, ncclSend(static_cast<const char *>(call.x) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_,
                        stream));
-      LF_NCCL(
-          ncclRecv(static_cast<char *>(call.y) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_, stream));
+      LF_NCCL(*session_, ncclRecv(static_cast<char *>(call.y) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_,
+                                  stream));
     }
-    return LF_NCCL(ncclGroupEnd());
+    return LF_NCCL(*session_, ncclGroupEnd());
   default:
     throw Failure{5, "expected \"" + std::string(call.what) + "\", a " + op_name(call.kind) +
                          ", to have its data on the host, got an address of the device"};
@@ -104,7 +106,7 @@ void NcclCommunicator::run_on_host(const Call &call) {
     const size_t piece = static_cast<size_t>(length);
     if (call.x)
       LF_CUDA(cudaMemcpyAsync(mine, static_cast<const char *>(call.x) + begin, piece, cudaMemcpyHostToDevice, stream));
-    LF_NCCL(ncclAllGather(mine, stage_, piece, ncclInt8, comm_, stream));
+    LF_NCCL(*session_, ncclAllGather(mine, stage_, piece, ncclInt8, comm_, stream));
     LF_CUDA(cudaMemcpyAsync(host_, stage_, static_cast<size_t>(n) * piece, cudaMemcpyDeviceToHost, stream));
     finish(c_, stream, std::string(op_name(call.kind)) + " \"" + call.what + "\" of comm \"" + name() + "\"");
     // The part of this piece that this rank wants of each member, [from, to) of what the member gave.
@@ -136,9 +138,9 @@ void NcclCommunicator::run_on_host(const Call &call) {
 
 } // namespace
 
-std::unique_ptr<Communicator> make_communicator(lf_rank &c, std::string name, std::vector<int32_t> members,
+std::unique_ptr<Communicator> make_communicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members,
                                                 int32_t index, ncclComm_t comm) {
-  return std::make_unique<NcclCommunicator>(c, std::move(name), std::move(members), index, comm);
+  return std::make_unique<NcclCommunicator>(std::move(session), c, std::move(name), std::move(members), index, comm);
 }
 
 } // namespace lf::rt::nccl

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -40,6 +41,22 @@ Address find_address() {
   return address;
 }
 
+Address own_address() {
+  int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  const bool found = socket >= 0 && bind(socket, reinterpret_cast<sockaddr *>(&address), length) == 0 &&
+                     getsockname(socket, reinterpret_cast<sockaddr *>(&address), &length) == 0;
+  const int error = errno;
+  if (socket >= 0)
+    close(socket);
+  if (!found)
+    throw Failure{5, std::string("expected a free port of 127.0.0.1 on this host, got \"") + std::strerror(error) + "\""};
+  return {"127.0.0.1", ntohs(address.sin_port)};
+}
+
 /// A connected socket, or -1 and the cause.
 static int try_connect(const Address &address, std::string &cause) {
   addrinfo hints{}, *list = nullptr;
@@ -65,7 +82,7 @@ static int try_connect(const Address &address, std::string &cause) {
 
 Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank) {
   if (rank == 0)
-    server_ = std::make_unique<Server>(world, address.port);
+    server_ = std::make_unique<Server>(world, address.port, address.host == "127.0.0.1");
   Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;
   std::string cause;
   for (auto start = Clock::now(); (socket_ = try_connect(to, cause)) < 0;) {
@@ -119,6 +136,7 @@ void Control::listen() {
 }
 
 void Control::heard(int32_t culprit, int32_t code, const std::string &message) {
+  std::function<void()> act;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (failed_.load())
@@ -126,9 +144,20 @@ void Control::heard(int32_t culprit, int32_t code, const std::string &message) {
     culprit_ = culprit;
     failure_ = {code, message};
     failed_ = true;
+    act = on_failure_;
   }
-  if (on_failure)
-    on_failure();
+  if (act)
+    act();
+}
+
+void Control::on_failure(std::function<void()> act) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    on_failure_ = act;
+    if (!failed_.load())
+      return;
+  }
+  act();
 }
 
 void Control::put(const std::string &key, const std::string &value) {

@@ -25,6 +25,8 @@ struct Address {
 };
 /// Throws Failure 2 when the port is no port. Without the variables: 127.0.0.1:29500.
 Address find_address();
+/// A port of this host that nobody listens on now, for ranks that are threads. Throws Failure 5 when there is none.
+Address own_address();
 
 class Server;
 
@@ -55,8 +57,8 @@ public:
   /// Only once failed().
   int32_t culprit() const { return culprit_; }
   const Failure &failure() const { return failure_; }
-  /// Called once, on the listening thread, when another rank has failed.
-  std::function<void()> on_failure;
+  /// `act` is called once, on the listening thread, when another rank has failed; at once when one has already.
+  void on_failure(std::function<void()> act);
 
   /// Rank 0, before it ends for a failure: waits until the others are gone, `seconds` at most.
   void wait_for_others(double seconds);
@@ -76,6 +78,7 @@ private:
   std::atomic<bool> failed_{false}, closing_{false}, everybody_left_{false};
   int32_t culprit_ = -1;
   Failure failure_{0, ""};
+  std::function<void()> on_failure_;
 };
 
 } // namespace lf::rt::nccl

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <tuple>
 
 namespace lf::rt {
@@ -16,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 class NcclTransport final : public Transport {
 public:
-  explicit NcclTransport(lf_rank &c) : Transport(c.rank, c.world, {c.trace.get(), &c.at}), c_(c) {}
+  NcclTransport(lf_rank &c, std::shared_ptr<Session> session)
+      : Transport(c.rank, c.world, {c.trace.get(), &c.at}), session_(std::move(session)), c_(c) {}
 
   ~NcclTransport() override { stop_helper(); }
 
@@ -26,8 +29,8 @@ public:
     const int32_t index = static_cast<int32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
     ncclComm_t comm = nullptr;
     if (members.size() > 1) // on all ranks or on none: groups over a mask have one size
-      LF_NCCL(ncclCommSplit(session().world_comm(timeout_seconds), members[0], index, &comm, nullptr));
-    return make_communicator(c_, name, std::move(members), index, comm ? session().add(comm) : nullptr);
+      LF_NCCL(*session_, ncclCommSplit(session_->world_comm(timeout_seconds), members[0], index, &comm, nullptr));
+    return make_communicator(session_, c_, name, std::move(members), index, comm ? session_->add(comm) : nullptr);
   }
 
   void open_channel(int32_t peer, int32_t tag, bool sends) override {
@@ -35,12 +38,12 @@ public:
   }
 
   void poll() override {
-    if (session().control->failed())
-      throw stopped("nothing: it was computing");
+    if (session_->control().failed())
+      throw session_->stopped("nothing: it was computing");
     if (helper_failed_.load())
       throw Failure(*helper_failure_);
     if (Clock::now() - checked_ > std::chrono::milliseconds(100)) {
-      session().check_all();
+      session_->check_all();
       checked_ = Clock::now();
     }
   }
@@ -52,18 +55,24 @@ public:
       return std::all_of(channels_.begin(), channels_.end(), [](auto &entry) { return entry.second->idle(); });
     });
     stop_helper();
-    session().control->leave();
-    while (!session().control->everybody_left()) { // however long the others take
-      if (session().control->failed())
-        throw stopped("the others to finish");
+    session_->control().leave();
+    while (!session_->control().everybody_left()) { // however long the others take
+      if (session_->control().failed())
+        throw session_->stopped("the others to finish");
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     channels_.clear();
   }
 
   void abort(const Failure &failure) override {
-    session().control->fail(failure);
-    session().abort_all();
+    session_->control().fail(failure);
+    session_->abort_all();
+  }
+
+  /// Before the process ends for a failure.
+  void end(double grace) {
+    session_->ending();
+    session_->control().wait_for_others(grace); // rank 0 carries the news: it goes last
   }
 
 private:
@@ -73,7 +82,7 @@ private:
       return *known->second;
     for (int32_t stream = 0; stream <= c_.program->num_comms; ++stream)
       finish(c_, stream);
-    auto fresh = std::make_unique<Channel>(cuda(&c_), from, to, tag, timeout_seconds);
+    auto fresh = std::make_unique<Channel>(*session_, cuda(&c_), from, to, tag, timeout_seconds);
     if (!helper_.joinable())
       helper_ = std::thread([this] { help(); });
     std::lock_guard<std::mutex> lock(mutex_);
@@ -85,7 +94,7 @@ private:
     try {
       name_thread(rank());
       LF_CUDA(cudaSetDevice(cuda(&c_).ordinal()));
-      while (!stop_helper_.load() && !session().control->failed()) {
+      while (!stop_helper_.load() && !session_->control().failed()) {
         bool moved = false;
         {
           std::lock_guard<std::mutex> lock(mutex_);
@@ -155,6 +164,7 @@ private:
     channel(call.peer, rank(), call.tag).wait();
   }
 
+  std::shared_ptr<Session> session_;
   lf_rank &c_;
   std::mutex mutex_;                                                                   ///< of the map's shape
   std::map<std::tuple<int32_t, int32_t, int32_t>, std::unique_ptr<Channel>> channels_; ///< by from, to, tag
@@ -166,6 +176,20 @@ private:
 
 } // namespace
 
-std::shared_ptr<Transport> make_nccl_transport(lf_rank &c) { return std::make_shared<NcclTransport>(c); }
+void set_nccl_environment() {
+  // Streams that share a queue of the device wait for one another; 8 queues are few for a group and a channel each.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
+std::shared_ptr<Transport> make_nccl_transport(lf_rank &c, const Address &address, double timeout, bool owns_process) {
+  return std::make_shared<NcclTransport>(c, std::make_shared<Session>(c.rank, c.world, address, timeout, owns_process));
+}
+
+void end_nccl_job(Transport *transport, int code, double grace) {
+  if (transport)
+    static_cast<NcclTransport *>(transport)->end(grace);
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
 
 } // namespace lf::rt

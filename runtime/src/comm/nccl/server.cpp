@@ -14,8 +14,8 @@
 
 namespace lf::rt::nccl {
 
-Server::Server(int32_t world, int port) : world_(world) {
-  listening_ = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+Server::Server(int32_t world, int port, bool loopback) : world_(world) {
+  listening_ = loopback ? -1 : socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   bool v6 = listening_ >= 0;
   if (!v6)
     listening_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -32,7 +32,7 @@ Server::Server(int32_t world, int port) : world_(world) {
   } else {
     sockaddr_in at{};
     at.sin_family = AF_INET;
-    at.sin_addr.s_addr = INADDR_ANY;
+    at.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
     at.sin_port = htons(static_cast<uint16_t>(port));
     result = bind(listening_, reinterpret_cast<sockaddr *>(&at), sizeof at);
   }

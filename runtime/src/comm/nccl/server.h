@@ -15,8 +15,8 @@ namespace lf::rt::nccl {
 
 class Server {
 public:
-  /// Listens on a port of all addresses. Throws Failure 5 when it is taken.
-  Server(int32_t world, int port);
+  /// Listens on a port, of this host's loopback alone or of all addresses. Throws Failure 5 when it is taken.
+  Server(int32_t world, int port, bool loopback);
   ~Server();
   Server(const Server &) = delete;
   Server &operator=(const Server &) = delete;

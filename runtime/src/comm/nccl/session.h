@@ -1,4 +1,4 @@
-// session.h - the process's part of an nccl job: its control connection and all of its communicators.
+// session.h - one rank's part of an nccl job: its control connection and all of its communicators.
 //
 // Idea: whoever hears of a failure aborts every communicator, which makes stuck kernels and calls return. Invariant: a
 // communicator is registered from its making to its end.
@@ -9,18 +9,27 @@
 
 #include <nccl.h>
 
+#include <memory>
 #include <mutex>
 #include <set>
 
 namespace lf::rt::nccl {
 
-/// Throws Failure (5) with NCCL's own words unless `result` is ncclSuccess.
-void check_nccl(ncclResult_t result, const char *call, const char *file, int line);
-#define LF_NCCL(call) ::lf::rt::nccl::check_nccl((call), #call, __FILE__, __LINE__)
+class Session {
+public:
+  /// Meets rank 0 at the address. `owns_process`: when another rank fails, this process ends by itself within seconds, with
+  /// that rank's code, however stuck it is; ranks that are threads leave that to their launcher. Throws Failure 2 or 5.
+  Session(int32_t rank, int32_t world, const Address &, double timeout, bool owns_process);
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
 
-struct Session {
-  int32_t rank = 0, world = 1;
-  std::unique_ptr<Control> control;
+  int32_t rank() const { return rank_; }
+  Control &control() { return *control_; }
+  /// What a rank throws when another one has failed.
+  Stopped stopped(const std::string &waits) const;
+  /// Throws Failure (5) with NCCL's own words unless `result` is ncclSuccess; Stopped when another rank failed.
+  void check(ncclResult_t result, const char *call, const char *file, int line) const;
 
   ncclComm_t add(ncclComm_t); ///< registers it
   void remove(ncclComm_t);    ///< and ends it, in peace
@@ -28,27 +37,27 @@ struct Session {
   void check_all();
   /// Ends them all, from any thread.
   void abort_all();
-  /// The end of the process with `code` unless end() comes within `seconds`.
-  void end_soon(int code, const std::string &message, double seconds);
-  std::atomic<bool> ended{false}; ///< the process is reporting its own end
+  /// The process is reporting its own end.
+  void ending() { *ending_ = true; }
 
   /// The world's communicator, made when first asked for; the device is open.
   ncclComm_t world_comm(double timeout);
 
+  /// Waits on the store for the identity of a communicator; throws Stopped when another rank failed.
+  ncclUniqueId get_id(const std::string &key, double timeout, const std::string &waits);
+  void put_id(const std::string &key, const ncclUniqueId &);
+
 private:
+  void end_soon(double seconds);
+
+  int32_t rank_, world_;
+  std::shared_ptr<std::atomic<bool>> ending_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;
   std::set<ncclComm_t> comms_;
   ncclComm_t world_comm_ = nullptr;
+  std::unique_ptr<Control> control_; ///< its thread calls this session: goes first
 };
 
-/// One for the life of the process.
-Session &session();
-
-/// Waits on the store for the identity of a communicator; throws Stopped when another rank failed.
-ncclUniqueId get_id(const std::string &key, double timeout, const std::string &waits);
-void put_id(const std::string &key, const ncclUniqueId &);
-
-/// What a rank throws when another one has failed.
-Stopped stopped(const std::string &waits);
+#define LF_NCCL(session, call) (session).check((call), #call, __FILE__, __LINE__)
 
 } // namespace lf::rt::nccl

@@ -155,6 +155,21 @@ void CudaDevice::upload(void *device, const void *host, int64_t bytes) {
   }
 }
 
+void CudaDevice::reach_peers() {
+  int devices = 0;
+  LF_CUDA(cudaGetDeviceCount(&devices));
+  for (int other = 0; other < devices; ++other) {
+    int can = 0;
+    if (other == ordinal_ || cudaDeviceCanAccessPeer(&can, ordinal_, other) != cudaSuccess || !can)
+      continue;
+    cudaError_t result = cudaDeviceEnablePeerAccess(other, 0);
+    if (result == cudaErrorPeerAccessAlreadyEnabled)
+      cudaGetLastError();
+    else
+      LF_CUDA(result);
+  }
+}
+
 bool CudaDevice::holds(const void *p) const {
   cudaPointerAttributes attributes{};
   LF_CUDA(cudaPointerGetAttributes(&attributes, p));

@@ -75,6 +75,7 @@ public:
   int64_t allocated() const { return workspace_bytes + scratch_size_ + static_cast<int64_t>(sizeof(StepSums)); }
 
   void host_decides(const char *why) override { replay.host_decides(why); }
+  void reach_peers() override;
   bool holds(const void *) const override;
   Mark make_mark() override;
   void record(Mark, int32_t stream) override;

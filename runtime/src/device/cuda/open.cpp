@@ -96,19 +96,6 @@ void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) 
                        (p.report ? p.report : "")};
 }
 
-void allow_peers(int32_t ordinal, int32_t devices) {
-  for (int32_t other = 0; other < devices; ++other) {
-    int can = 0;
-    if (other == ordinal || cudaDeviceCanAccessPeer(&can, ordinal, other) != cudaSuccess || !can)
-      continue;
-    cudaError_t result = cudaDeviceEnablePeerAccess(other, 0);
-    if (result == cudaErrorPeerAccessAlreadyEnabled)
-      cudaGetLastError();
-    else
-      LF_CUDA(result);
-  }
-}
-
 int64_t staging_bytes(const lf_program &p) { return p.seq_length * std::max<int64_t>(p.micro_batch, 1) * 4; }
 
 /// As the program states it; one that states nothing gets the least.
@@ -148,8 +135,6 @@ void open_device(lf_rank &c) {
                          "; choose another by CUDA_VISIBLE_DEVICES"};
   LF_CUDA(cudaSetDevice(ordinal));
   check_fits(c, ordinal, devices, alone);
-  if (alone && c.world > 1)
-    allow_peers(ordinal, devices);
   c.device = std::make_shared<CudaDevice>(ordinal, 1 + c.program->num_comms, staging_bytes(*c.program),
                                           scratch_bytes(*c.program, c.pp));
   cuda(&c).deterministic = c.program->deterministic != 0;
