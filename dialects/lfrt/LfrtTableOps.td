@@ -80,13 +80,13 @@ def Lfrt_MemoryOp : Lfrt_Op<"memory"> {
   let summary = "lf_memory: bytes of one pipeline rank";
   let description = [{
     `base` is what lies below the bodies' workspace (positions, messages, cotangents). lf-plan-memory adds `workspace`;
-    `staging` is what the rank takes on a GPU beside its arenas, 0 on the cpu.
+    `staging` is what the rank takes on a GPU beside its arenas, and `driver` what the driver and NCCL take there; 0 on the cpu.
     `planned` = saved + workspace; and `live`, the bytes alive at the worst line: no plan can need less.
   }];
   let arguments = (ins I64Attr:$pp, I64Attr:$parameters, I64Attr:$gradients, I64Attr:$optimizer, I64Attr:$saved,
                       I64Attr:$base,
                        OptionalAttr<I64Attr>:$workspace, OptionalAttr<I64Attr>:$planned, OptionalAttr<I64Attr>:$live,
-                       DefaultValuedAttr<I64Attr, "0">:$staging);
+                       DefaultValuedAttr<I64Attr, "0">:$staging, DefaultValuedAttr<I64Attr, "0">:$driver);
   let assemblyFormat = "`pp` $pp attr-dict";
 }
 

@@ -17,5 +17,6 @@ void mlir::lf::readMemory(ModuleOp lowered, ::lf::PlanReport &report) {
     memory.saved = op.getSaved();
     memory.workspace = op.getWorkspace().value_or(0);
     memory.staging = op.getStaging();
+    memory.driver = op.getDriver();
   }
 }

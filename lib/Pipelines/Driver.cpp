@@ -113,8 +113,7 @@ void Run::after(Phase phase) {
     if (plan.deterministic)
       (*module)->setAttr("lf.deterministic", UnitAttr::get(&context));
     if (request.target == ::lf::Target::cuda)
-      for (lfrt::MemoryOp memory : module->getOps<lfrt::MemoryOp>())
-        memory.setStaging(lfrt::deviceScratch(*module));
+      lfrt::planDeviceMemory(*module);
     readMemory(*module, *result.report);
     describeItself();
   }

@@ -29,6 +29,7 @@ Json fullPlanJson(const PlanReport &r, bool everyRank) {
                         {"workspace", m.workspace},
                         {"staging", m.staging},
                         {"peak", m.peak()},
+                        {"driver", m.driver},
                         {"host", m.host}});
       for (const Traffic &t : pp.traffic)
         traffic.push_back(

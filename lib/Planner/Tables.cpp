@@ -99,11 +99,18 @@ Table memoryOf(const PlanReport &r) {
           {"ranks", "pp", "in flight", "parameters", "gradients", "optimizer", "saved", "workspace", "staging", "peak"},
           {},
           1};
+  bool device = false;
+  for (const PipelineRankReport &rank : r.ranks)
+    device |= rank.memory.driver > 0;
+  if (device)
+    t.header.push_back("driver");
   for (const PipelineRankReport &rank : r.ranks) {
     const RankMemory &m = rank.memory;
     t.rows.push_back({ranksText(rank), plain(rank.pp), plain(rank.inFlight), bytesText(m.parameters),
                       bytesText(m.gradients), bytesText(m.optimizer), bytesText(m.saved), bytesText(m.workspace),
                       bytesText(m.staging), bytesText(m.peak())});
+    if (device)
+      t.rows.back().push_back(bytesText(m.driver));
   }
   return t;
 }

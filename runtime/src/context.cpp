@@ -35,7 +35,8 @@ void connect_rank(lf_rank &c, std::shared_ptr<Transport> transport) {
     if (pp == c.pp || pp < 0 || pp >= size)
       throw Failure{2, "expected message " + std::to_string(i) + " of the program to connect two pipeline ranks below " +
                            std::to_string(size) + ", got " + std::to_string(m.from) + " and " + std::to_string(m.to)};
-    c.transport->open_channel(group_peer(*c.program, c.rank, c.program->pp, pp), m.tag, m.from == c.pp);
+    c.transport->open_channel(group_peer(*c.program, c.rank, c.program->pp, pp), m.tag, m.from == c.pp,
+                              m.count * dtype_size(m.type));
   }
 }
 

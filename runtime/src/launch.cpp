@@ -103,6 +103,7 @@ std::shared_ptr<Transport> occupy(Seat &seat, const MakeTransport &make, double 
     try {
       transport = make(seat);
       transport->timeout_seconds = timeout;
+      seat.rank.transport = transport;
       open_device(seat.rank);
       transport->memory = seat.rank.device.get();
       connect_rank(seat.rank, transport);

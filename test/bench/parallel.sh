@@ -4,9 +4,10 @@
 # Rows: dp, tp-sp, pp, pp-vpp; each runs our executable, then the PyTorch variants of the row, one after the other, 12 steps each,
 # the last 8 of which count; and ours once more for 4 steps with --trace, for the time that ranks wait for messages. Results stay in
 # FOLDER/results. Exit code 1 when one of ours failed or sent other bytes than planned, or PyTorch's variants disagree about the
-# first loss.
+# first loss, or when the memory of a GPU is farther than 3 % from the plan.
 # LF_ROWS="dp pp": those rows. LF_LIBRARY_PATH: what our executables load besides the system's libraries; PyTorch brings its own and
-# must not see it. LF_LIMIT (120): seconds that a run may take. TORCH_OPTIONS: more options for torch_parallel.py. LF_PEERS=0: ours alone.
+# must not see it. LF_LIMIT (120): seconds that a run may take. TORCH_OPTIONS: more options for torch_parallel.py. LF_PEERS="*-block": those of PyTorch's
+# variants; LF_PEERS=none: ours alone.
 set -u
 folder=$(cd "${1:?the folder that parallel-pack made}" && pwd)
 limit=${LF_LIMIT:-120}
@@ -30,14 +31,9 @@ train() { # ROW STEPS OPTIONS...
 }
 
 ours() { # ROW
-  local row=$1 sampler=""
-  if command -v nvidia-smi > /dev/null; then
-    nvidia-smi --query-gpu=index,memory.used --format=csv,noheader,nounits -lms 250 > "$results/$row.memory" 2> /dev/null &
-    sampler=$!
-  fi
+  local row=$1
   train "$row" 12 --metrics "$results/$row.jsonl" > "$results/$row.log" 2>&1
   echo $? > "$results/$row.code"
-  [ -z "$sampler" ] || kill "$sampler"
   train "$row" 4 --trace "$results/$row.trace.json" > "$results/$row.trace.log" 2>&1 &&
     python3 "$folder/exposed.py" "$results/$row.trace.json" 4 2 > "$results/$row.exposed" 2>&1
 }
@@ -45,7 +41,8 @@ ours() { # ROW
 peer() { # ROW NAME OPTIONS...
   local row=$1 name=$2
   shift 2
-  [ "${LF_PEERS:-1}" = 1 ] || return
+  # shellcheck disable=SC2053 # a pattern
+  [[ $name == ${LF_PEERS:-*} ]] || return 0
   local base=$results/$row.torch-$name
   # shellcheck disable=SC2046,SC2086 # options are words
   timeout "$limit" python3 -m torch.distributed.run --nproc-per-node "$(number "$folder/$row/plan.json" sizes world)" \

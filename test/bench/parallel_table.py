@@ -99,19 +99,12 @@ exposed = text(f"{base}.exposed").splitlines()
 for waited in exposed or ["no trace: " + text(f"{base}.trace.log").strip()[-200:]]:
     print(f"  communication, {waited}")
 
-line = re.search(r"memory of GPU (\d+), 1 rank: .* the driver reports ([\d,]+) MiB", text(f"{base}.log"))
-if line:
-    planned, driver = plan["memory"][0]["peak"] / 2**20, int(line[2].replace(",", ""))
-    print(f"  memory of GPU {line[1]}: planned {planned:,.0f} MiB, {100 * planned / driver:.1f} % of the driver's {driver:,} MiB")
-used = {}
-for sample in text(f"{base}.memory").splitlines():
-    found = re.fullmatch(r"\s*(\d+),\s*(\d+)\s*", sample)
-    if found:
-        gpu, mib = map(int, found.groups())
-        used[gpu] = max(used.get(gpu, 0), mib)
-for m in plan["memory"]:
-    if m["rank"] in used:
-        mib = m["peak"] / 2**20
-        print(f"  memory of rank {m['rank']}: planned {mib:,.0f} MiB, {100 * mib / max(used[m['rank']], 1):.1f} % of the most "
-              f"that nvidia-smi saw, {used[m['rank']]:,} MiB")
+memory = {m["rank"]: m for m in plan["memory"]}
+for gpu, rank, reported in re.findall(r"^memory of GPU (\d+), rank (\d+): .* the driver reports ([\d,]+) MiB", text(f"{base}.log"), re.M):
+    m, reported = memory[int(rank)], int(reported.replace(",", ""))
+    peak, driver = m["peak"] / 2**20, m["driver"] / 2**20
+    off = (reported - peak - driver) / reported
+    print(f"  memory of rank {rank}: planned {peak:,.0f} MiB and about {driver:,.0f} MiB of driver and NCCL; the driver reports "
+          f"{reported:,} MiB, {off:+.1%}" + (", FARTHER than 3 %" if abs(off) > 0.03 else ""))
+    failed = failed or abs(off) > 0.03
 sys.exit(failed)

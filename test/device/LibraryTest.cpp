@@ -32,7 +32,7 @@ TEST(Library, HasEveryFunctionThatIsCalled) {
     EXPECT_NO_THROW(library_function("libcublasLt.so.13", "the CUDA Toolkit 13", name)) << name;
   for (const char *name :
        {"ncclAllGather", "ncclAllReduce", "ncclBroadcast", "ncclCommAbort", "ncclCommDestroy", "ncclCommGetAsyncError",
-        "ncclCommInitRank", "ncclCommSplit", "ncclGetLastError", "ncclGetUniqueId", "ncclGroupEnd", "ncclGroupStart",
+        "ncclCommInitRankConfig", "ncclCommSplit", "ncclGetLastError", "ncclGetUniqueId", "ncclGroupEnd", "ncclGroupStart",
         "ncclRecv", "ncclReduceScatter", "ncclSend"})
     EXPECT_NO_THROW(library_function("libnccl.so.2", "NCCL", name)) << name;
 }

@@ -1,6 +1,7 @@
 //===- DeviceScratch.h - What a rank takes on a GPU beside its arenas ------===//
 //
-// Workspaces of products, attention, norms and tables, by the launches of a lowered module.
+// Workspaces of products, attention, norms and tables, by the launches of a lowered module; places of messages; what the
+// driver and NCCL take.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -9,8 +10,8 @@
 
 namespace mlir::lfrt {
 
-/// Bytes, the same on every rank of the module: that of the launch that needs most, and the workspace of products. The
-/// module's attribute "lf.deterministic" counts.
-int64_t deviceScratch(ModuleOp module);
+/// Sets `staging` and `driver` (bytes) of every lfrt.memory of the module. Staging: the launch that needs most, the workspace
+/// of products, and the places of the pipeline rank's messages. The module's attribute "lf.deterministic" counts.
+void planDeviceMemory(ModuleOp module);
 
 } // namespace mlir::lfrt

@@ -15,7 +15,8 @@ namespace lf {
 /// Bytes of one rank, as planned; the arenas of runtime.h. All are allocated for the whole run, so the peak is the sum.
 struct RankMemory {
   int64_t parameters = 0, gradients = 0, optimizer = 0, saved = 0, workspace = 0, staging = 0;
-  int64_t host = 0; ///< pinned host memory, not in the peak
+  int64_t host = 0;   ///< pinned host memory, not in the peak
+  int64_t driver = 0; ///< of a GPU: what its driver and NCCL take, about (lf/driver_memory.h); not in the peak
   int64_t peak() const { return parameters + gradients + optimizer + saved + workspace + staging; }
 };
 

@@ -1,7 +1,7 @@
 /* lf/scratch.h - what a rank on CUDA takes on its GPU beside its arenas, for the planner and for the runtime.
  *
  * Idea: one statement of these bytes: lf-compile puts them into lf_memory::staging, the runtime makes them when it opens
- * the device, and no kernel takes more. What is not counted is the driver's: its context, libraries and graphs.
+ * the device, and no kernel takes more. What is not counted is the driver's (lf/driver_memory.h).
  */
 #ifndef LF_SCRATCH_H
 #define LF_SCRATCH_H
@@ -10,6 +10,9 @@
 
 #ifdef __cplusplus
 namespace lf {
+
+/// Messages that a channel of the sender holds from the start: one that is being sent, one that waits, one that is written.
+constexpr int64_t message_places = 3;
 
 /// Workspace of matrix products.
 constexpr int64_t product_workspace = int64_t(32) << 20;

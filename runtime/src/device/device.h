@@ -12,7 +12,7 @@
 
 namespace lf::rt {
 
-/// Called on the thread of the rank before it is connected: chooses a device, makes its streams and workspaces, and
+/// Called on the thread of the rank before it is connected, with its transport: chooses a device, makes its streams and workspaces, and
 /// sets lf_rank::device. Throws Failure 2 when there is no device that can run the program, Failure 3 when what the
 /// plan needs does not fit in its free memory.
 void open_device(lf_rank &);
@@ -31,9 +31,12 @@ std::shared_ptr<DeviceClock> make_clock(lf_rank &);
 
 /// Memory of a rank's device.
 struct DeviceUse {
-  int32_t device = -1;  ///< number; -1: the host
+  int32_t device = -1;    ///< number on its host; -1: the host
+  uint64_t id[2] = {0, 0}; ///< the same for all ranks on the device, and for no other device
   int64_t planned = 0;  ///< arenas of the rank
-  int64_t beside = 0;   ///< its other allocations: workspaces, scratch, sums
+  int64_t beside = 0;   ///< its other allocations: workspaces, scratch, sums, places of messages
+  int64_t transport = 0; ///< what its transport takes, about
+  int64_t context = 0;   ///< what the driver and libraries take once for all ranks of the device, about
   int64_t reported = 0; ///< in use on the whole device, as the driver says
 };
 DeviceUse device_use(lf_rank &);

@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace lf::rt {
 
@@ -144,27 +146,39 @@ void Metrics::report(const StepReport &r) {
   std::fflush(stdout);
 }
 
-/// Where the memory of rank 0's device goes. All ranks take part.
+/// Where the memory of each device goes, of the first few. All ranks take part.
 void Metrics::print_memory() {
+  constexpr size_t lines = 16;
   DeviceUse mine = device_use(c);
   std::vector<DeviceUse> all(c.rank == 0 ? static_cast<size_t>(c.world) : 0);
   c.comms[static_cast<size_t>(c.program->world_comm)]->gather("device memory", &mine, all.data(), sizeof mine);
   if (c.rank != 0 || mine.device < 0)
     return;
-  int64_t planned = 0, beside = 0, ranks = 0;
-  for (const DeviceUse &use : all)
-    if (use.device == mine.device) {
-      planned += use.planned;
-      beside += use.beside;
-      ++ranks;
+  std::vector<std::pair<DeviceUse, std::vector<size_t>>> devices; // sums, and the ranks
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    auto known = std::find_if(devices.begin(), devices.end(), [&](auto &device) {
+      return !std::memcmp(device.first.id, all[rank].id, sizeof mine.id);
+    });
+    if (known == devices.end()) {
+      devices.push_back({all[rank], {rank}});
+      continue;
     }
+    known->first.planned += all[rank].planned;
+    known->first.beside += all[rank].beside;
+    known->first.transport += all[rank].transport;
+    known->second.push_back(rank);
+  }
   auto mebi = [](int64_t bytes) { return grouped((bytes + (1 << 19)) >> 20) + " MiB"; };
-  int64_t rest = mine.reported - planned - beside;
-  std::printf("memory of GPU %d, %lld rank%s: planned arenas %s, workspaces %s; the driver reports %s in use: the rest, %s "
-              "(%.1f %%), is context, libraries and graphs\n",
-              mine.device, static_cast<long long>(ranks), ranks == 1 ? "" : "s", mebi(planned).c_str(),
-              mebi(beside).c_str(), mebi(mine.reported).c_str(), mebi(rest).c_str(),
-              100.0 * static_cast<double>(rest) / static_cast<double>(mine.reported));
+  for (size_t i = 0; i < std::min(devices.size(), lines); ++i) {
+    const auto &[use, ranks] = devices[i];
+    const int64_t driver = use.context + use.transport, rest = use.reported - use.planned - use.beside - driver;
+    const std::string who = ranks.size() == 1 ? "rank " + std::to_string(ranks[0]) : std::to_string(ranks.size()) + " ranks";
+    std::printf("memory of GPU %d, %s: planned arenas %s, workspaces and messages %s, driver and libraries about %s; the driver "
+                "reports %s in use, %s (%.1f %%) %s\n",
+                use.device, who.c_str(), mebi(use.planned).c_str(), mebi(use.beside).c_str(), mebi(driver).c_str(),
+                mebi(use.reported).c_str(), mebi(std::abs(rest)).c_str(),
+                100.0 * static_cast<double>(std::abs(rest)) / static_cast<double>(use.reported), rest < 0 ? "less" : "more");
+  }
 }
 
 void Metrics::summary(const StepReport &last, int64_t steps, double seconds) {

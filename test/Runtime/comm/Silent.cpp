@@ -32,7 +32,7 @@ TEST_F(Silent, CollectivesWriteNothing) {
 
 TEST_F(Silent, MessagesNeedNobody) {
   float x = 1, y = 7;
-  transport->open_channel(0, 3, true);
+  transport->open_channel(0, 3, true, 4);
   transport->send("x", &x, 1, LF_F32, 0, 3);
   transport->recv("y", &y, 1, LF_F32, 0, 3);
   transport->post_recv("y", &y, 1, LF_F32, 0, 3);

@@ -283,7 +283,7 @@ public:
   const char *name() const override { return "local"; }
   void abort(const Failure &failure) override { job_->fail(rank(), failure); }
   void leave() override {} // the threads are joined
-  void open_channel(int32_t peer, int32_t tag, bool sends) override {
+  void open_channel(int32_t peer, int32_t tag, bool sends, int64_t) override {
     job_->state().mailboxes.find(sends ? rank() : peer, sends ? peer : rank(), tag);
   }
 

@@ -38,7 +38,7 @@ public:
     return make_mpi_communicator(name, std::move(members), index, groups_++, waiter_);
   }
 
-  void open_channel(int32_t, int32_t, bool) override {} // MPI_Init has connected all
+  void open_channel(int32_t, int32_t, bool, int64_t) override {} // MPI_Init has connected all
 
   void poll() override {
     reclaim();

@@ -1,11 +1,17 @@
 // channel.cpp - see channel.h.
 #include "comm/nccl/channel.h"
 
+#include "lf/driver_memory.h"
+#include "lf/scratch.h"
+
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 namespace lf::rt::nccl {
 
-Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to, int32_t tag, double timeout)
+Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to, int32_t tag, int64_t bytes,
+                 double timeout)
     : session_(session), device_(device), name_(std::to_string(from) + "/" + std::to_string(to) + "/" + std::to_string(tag)),
       role_(session.rank() == from ? 0 : 1), peer_(role_ == 0 ? to : from) {
   LF_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
@@ -22,9 +28,14 @@ Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to,
     session_.put_id("receive/" + name_, id);
   }
   ncclComm_t comm = nullptr;
-  LF_NCCL(session_, ncclCommInitRank(&comm, 2, id, role_));
+  ncclConfig_t config = few_blocks(channel_blocks);
+  LF_NCCL(session_, ncclCommInitRankConfig(&comm, 2, id, role_, &config));
   comm_ = session_.add(comm);
   connect();
+  for (int64_t i = 0; role_ == 0 && bytes > 0 && i < message_places; ++i) {
+    issued_.push_back(make_message(bytes));
+    LF_CUDA(cudaEventRecord(issued_.back().sent, stream_));
+  }
 }
 
 // NCCL connects two ranks at their first message, and each side waits for the other in that call: here both are.
@@ -59,7 +70,27 @@ void Channel::forget(Message &message) {
   cudaEventDestroy(message.sent);
 }
 
-void Channel::send(const void *x, int64_t bytes) {
+Channel::Message Channel::make_message(int64_t bytes) {
+  Message message;
+  message.capacity = std::max<int64_t>(bytes, 1);
+  LF_CUDA(cudaMalloc(&message.data, static_cast<size_t>(message.capacity)));
+  device_.count_message_place(message.capacity);
+  LF_CUDA(cudaEventCreateWithFlags(&message.packed, cudaEventDisableTiming));
+  LF_CUDA(cudaEventCreateWithFlags(&message.sent, cudaEventDisableTiming));
+  return message;
+}
+
+// The device comes to a message without anything that the host has yet to issue: this wait ends however late receivers are.
+bool Channel::behind() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return queued_.size() >= 2 && cudaEventQuery(queued_[queued_.size() - 2].packed) == cudaErrorNotReady;
+}
+
+void Channel::send(const void *x, int64_t bytes, const std::function<void()> &poll) {
+  while (behind()) {
+    poll();
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
   Message message;
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -68,12 +99,8 @@ void Channel::send(const void *x, int64_t bytes) {
       issued_.pop_front();
     }
   }
-  if (!message.data) { // in the first steps
-    LF_CUDA(cudaMalloc(&message.data, static_cast<size_t>(std::max<int64_t>(bytes, 1))));
-    message.capacity = bytes;
-    LF_CUDA(cudaEventCreateWithFlags(&message.packed, cudaEventDisableTiming));
-    LF_CUDA(cudaEventCreateWithFlags(&message.sent, cudaEventDisableTiming));
-  }
+  if (!message.data) // more are under way than ever before
+    message = make_message(bytes);
   message.bytes = bytes;
   device_.copy(message.data, x, bytes, 0);
   LF_CUDA(cudaEventRecord(message.packed, device_.compute()));

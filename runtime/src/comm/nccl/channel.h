@@ -11,6 +11,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include <deque>
+#include <functional>
 #include <vector>
 
 namespace lf::rt::nccl {
@@ -18,14 +19,16 @@ namespace lf::rt::nccl {
 class Channel {
 public:
   /// Opens the channel of messages `from` -> `to`, one of which is this rank; waits for the other, `timeout` seconds at
-  /// most. The compute stream is idle. Throws Failure 5; Stopped when another rank failed.
-  Channel(Session &, CudaDevice &, int32_t from, int32_t to, int32_t tag, double timeout);
+  /// most. `bytes`: of the largest message, 0 when it is not known; the sender makes lf::message_places places for such ones.
+  /// The compute stream is idle. Throws Failure 5; Stopped when another rank failed.
+  Channel(Session &, CudaDevice &, int32_t from, int32_t to, int32_t tag, int64_t bytes, double timeout);
   ~Channel();
   Channel(const Channel &) = delete;
   Channel &operator=(const Channel &) = delete;
 
-  /// Queues a copy of x, which may be reused by later work of the compute stream.
-  void send(const void *x, int64_t bytes);
+  /// Queues a copy of x, which may be reused by later work of the compute stream. Waits, calling `poll`, while this rank's
+  /// own device has not come to the message before the last: the host does not run ahead of it by more places.
+  void send(const void *x, int64_t bytes, const std::function<void()> &poll);
   /// Receives into y on the compute stream.
   void receive(void *y, int64_t bytes);
   /// Queues a receive into y, which the compute stream is done with once it has done what was issued so far.
@@ -50,6 +53,8 @@ private:
     cudaEvent_t unused = nullptr, arrived = nullptr;
   };
   void forget(Message &);
+  Message make_message(int64_t bytes);
+  bool behind();
   bool advance_send();
   bool advance_receive();
   void connect();
@@ -62,7 +67,7 @@ private:
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr; ///< of sends, and of receives posted ahead
   std::mutex mutex_;              ///< guards what follows, and the communicator of a receiver
-  std::deque<Message> queued_, issued_;
+  std::deque<Message> queued_, issued_; ///< not yet sent; being sent, or free again
   int64_t sent_ = 0;     ///< the helper's
   int64_t received_ = 0; ///< receives issued
   std::deque<Posted> posted_; ///< not yet waited for, oldest first

@@ -3,6 +3,8 @@
 
 #include "comm/nccl/channel.h"
 #include "comm/nccl/communicator.h"
+#include "comm/mesh.h"
+#include "lf/driver_memory.h"
 
 #include <algorithm>
 #include <chrono>
@@ -28,13 +30,26 @@ public:
   std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
     const int32_t index = static_cast<int32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
     ncclComm_t comm = nullptr;
+    const bool sums = groups_++ == c_.program->world_comm;
+    // Stated in full: a group would have the world's few blocks otherwise.
+    ncclConfig_t config = sums ? few_blocks(sums_blocks) : ncclConfig_t NCCL_CONFIG_INITIALIZER;
     if (members.size() > 1) // on all ranks or on none: groups over a mask have one size
-      LF_NCCL(*session_, ncclCommSplit(session_->world_comm(timeout_seconds), members[0], index, &comm, nullptr));
+      LF_NCCL(*session_, ncclCommSplit(session_->world_comm(timeout_seconds), members[0], index, &comm, &config));
     return make_communicator(session_, c_, name, std::move(members), index, comm ? session_->add(comm) : nullptr);
   }
 
-  void open_channel(int32_t peer, int32_t tag, bool sends) override {
-    channel(sends ? rank() : peer, sends ? peer : rank(), tag);
+  void open_channel(int32_t peer, int32_t tag, bool sends, int64_t bytes) override {
+    channel(sends ? rank() : peer, sends ? peer : rank(), tag, bytes);
+  }
+
+  int64_t driver_memory(const lf_rank &c) const override {
+    const lf_program &p = *c.program;
+    int64_t groups = 0, channels = 0;
+    for (int32_t i = 0; i < p.num_comms; ++i)
+      groups += i != p.world_comm && group_size(p, p.comms[i].axes) > 1;
+    for (int32_t i = 0; i < p.num_messages; ++i)
+      channels += p.messages[i].from == c.pp || p.messages[i].to == c.pp;
+    return nccl_memory(groups, channels);
   }
 
   void poll() override {
@@ -76,13 +91,14 @@ public:
   }
 
 private:
-  Channel &channel(int32_t from, int32_t to, int32_t tag) {
+  /// `bytes`: of messages that are to come, where that is known.
+  Channel &channel(int32_t from, int32_t to, int32_t tag, int64_t bytes = 0) {
     const std::tuple<int32_t, int32_t, int32_t> key{from, to, tag};
     if (auto known = channels_.find(key); known != channels_.end())
       return *known->second;
     for (int32_t stream = 0; stream <= c_.program->num_comms; ++stream)
       finish(c_, stream);
-    auto fresh = std::make_unique<Channel>(*session_, cuda(&c_), from, to, tag, timeout_seconds);
+    auto fresh = std::make_unique<Channel>(*session_, cuda(&c_), from, to, tag, bytes, timeout_seconds);
     if (!helper_.joinable())
       helper_ = std::thread([this] { help(); });
     std::lock_guard<std::mutex> lock(mutex_);
@@ -137,7 +153,7 @@ private:
     poll();
     memory->host_decides("the host says when a message may go");
     check_device(call, call.x);
-    channel(rank(), call.peer, call.tag).send(call.x, call.count * call.size);
+    channel(rank(), call.peer, call.tag).send(call.x, call.count * call.size, [this] { poll(); });
   }
 
   void run_recv(const Call &call) override {
@@ -166,6 +182,7 @@ private:
 
   std::shared_ptr<Session> session_;
   lf_rank &c_;
+  int32_t groups_ = 0; ///< made so far
   std::mutex mutex_;                                                                   ///< of the map's shape
   std::map<std::tuple<int32_t, int32_t, int32_t>, std::unique_ptr<Channel>> channels_; ///< by from, to, tag
   std::thread helper_;

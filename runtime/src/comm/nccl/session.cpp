@@ -1,6 +1,8 @@
 // session.cpp - joining, aborting and leaving an nccl job.
 #include "comm/nccl/session.h"
 
+#include "lf/driver_memory.h"
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -107,8 +109,16 @@ ncclComm_t Session::world_comm(double timeout) {
   for (int32_t other = 0; other < world_; ++other)
     get_id("here/" + std::to_string(other), timeout, "rank " + std::to_string(other));
   ncclComm_t comm = nullptr;
-  LF_NCCL(*this, ncclCommInitRank(&comm, world_, id, rank_));
+  ncclConfig_t config = few_blocks(sums_blocks); // groups are split from it, it carries nothing
+  LF_NCCL(*this, ncclCommInitRankConfig(&comm, world_, id, rank_, &config));
   return world_comm_ = add(comm);
+}
+
+ncclConfig_t few_blocks(int32_t blocks) {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.minCTAs = 1;
+  config.maxCTAs = blocks;
+  return config;
 }
 
 ncclUniqueId Session::get_id(const std::string &key, double timeout, const std::string &waits) {

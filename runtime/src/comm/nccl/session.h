@@ -58,6 +58,9 @@ private:
   std::unique_ptr<Control> control_; ///< its thread calls this session: goes first
 };
 
+/// Of a communicator that takes at most so many thread blocks of a device.
+ncclConfig_t few_blocks(int32_t blocks);
+
 #define LF_NCCL(session, call) (session).check((call), #call, __FILE__, __LINE__)
 
 } // namespace lf::rt::nccl

@@ -25,7 +25,7 @@ public:
     const auto index = std::find(members.begin(), members.end(), rank()) - members.begin();
     return std::make_unique<SilentCommunicator>(name, std::move(members), static_cast<int32_t>(index), attached_);
   }
-  void open_channel(int32_t, int32_t, bool) override {}
+  void open_channel(int32_t, int32_t, bool, int64_t) override {}
   void poll() override {}
   void leave() override {}
   void abort(const Failure &) override {}

@@ -71,8 +71,11 @@ public:
 
   /// A range of NVTX on this thread, until the next one.
   void name_range(const char *);
-  /// Bytes of the device that this object holds: workspace, scratch, sums.
-  int64_t allocated() const { return workspace_bytes + scratch_size_ + static_cast<int64_t>(sizeof(StepSums)); }
+  /// Bytes of the device beside the arenas: workspace, scratch, sums, places of messages.
+  int64_t allocated() const {
+    return workspace_bytes + scratch_size_ + static_cast<int64_t>(sizeof(StepSums)) + message_bytes_;
+  }
+  void count_message_place(int64_t bytes) { message_bytes_ += bytes; }
 
   void host_decides(const char *why) override { replay.host_decides(why); }
   void reach_peers() override;
@@ -100,7 +103,7 @@ private:
   bool ranged_ = false;             ///< a range of NVTX is open
   cublasLtHandle_t blas_ = nullptr;
   void *workspace_ = nullptr, *scratch_ = nullptr;
-  int64_t scratch_size_ = 0;
+  int64_t scratch_size_ = 0, message_bytes_ = 0;
   StepSums *sums_ = nullptr, *pinned_step_ = nullptr;
   char *pinned_ = nullptr;
   int64_t slot_bytes_ = 0;

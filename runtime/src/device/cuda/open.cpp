@@ -1,8 +1,10 @@
 // open.cpp - which GPU a rank uses, whether it can, and whether the plan fits.
 //
 // Idea: everything that can be refused is refused here, before the first byte is allocated.
+#include "comm/comm.h"
 #include "comm/mesh.h"
 #include "context.h"
+#include "lf/driver_memory.h"
 #include "lf/scratch.h"
 #include "device/cuda/cuda_device.h"
 #include "device/device.h"
@@ -11,14 +13,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 
 namespace lf::rt {
 namespace {
-
-/// What the driver's own context, the libraries and their kernels take on a device, at least.
-constexpr int64_t context_bytes = int64_t(600) << 20;
 
 std::string version(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
 
@@ -75,7 +75,7 @@ void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) 
   const lf_program &p = *c.program;
   if (!p.memory)
     return;
-  int64_t need = context_bytes, ranks = 0;
+  int64_t need = context_memory + c.transport->driver_memory(c), ranks = 0;
   for (int32_t r = 0; r < c.world; ++r)
     if (alone ? r % devices == ordinal : r == c.rank) {
       const int32_t pp = group_index(p, mesh_coordinates(p, r), p.pp);
@@ -83,7 +83,7 @@ void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) 
       ++ranks;
     }
   int64_t free = free_at_start(ordinal);
-  if (need <= free + context_bytes / 2) // the context of this process is in place already, its kernels are not
+  if (need <= free + context_memory / 2) // the context of this process is in place already, its kernels are not
     return;
   const lf_memory &m = p.memory[c.pp];
   throw Failure{3, "expected " + mebibytes(need) + " free on GPU " + std::to_string(ordinal) + " for " +
@@ -98,10 +98,19 @@ void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) 
 
 int64_t staging_bytes(const lf_program &p) { return p.seq_length * std::max<int64_t>(p.micro_batch, 1) * 4; }
 
+/// Places of the messages that a pipeline rank sends.
+int64_t message_bytes(const lf_program &p, int32_t pp) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < p.num_messages; ++i)
+    if (p.messages[i].from == pp)
+      bytes += message_places * p.messages[i].count * dtype_size(p.messages[i].type);
+  return bytes;
+}
+
 /// As the program states it; one that states nothing gets the least.
 int64_t scratch_bytes(const lf_program &p, int32_t pp) {
   return std::max(least_scratch(p.seq_length * std::max<int64_t>(p.micro_batch, 1)),
-                  p.memory ? p.memory[pp].staging - product_workspace : 0);
+                  p.memory ? p.memory[pp].staging - product_workspace - message_bytes(p, pp) : 0);
 }
 
 } // namespace
@@ -115,7 +124,7 @@ int32_t own_devices() {
 }
 
 int64_t device_overhead(const lf_program &p, int32_t pp) {
-  return product_workspace + scratch_bytes(p, pp) + static_cast<int64_t>(sizeof(StepSums));
+  return product_workspace + scratch_bytes(p, pp) + message_bytes(p, pp) + static_cast<int64_t>(sizeof(StepSums));
 }
 
 void open_device(lf_rank &c) {
@@ -165,7 +174,17 @@ void name_range(lf_rank &c, const Where &at) {
 DeviceUse device_use(lf_rank &c) {
   size_t free = 0, total = 0;
   LF_CUDA(cudaMemGetInfo(&free, &total));
-  return {cuda(&c).ordinal(), arena_bytes(c), cuda(&c).allocated(), static_cast<int64_t>(total - free)};
+  DeviceUse use{.device = cuda(&c).ordinal(),
+                .planned = arena_bytes(c),
+                .beside = cuda(&c).allocated(),
+                .transport = c.transport->driver_memory(c),
+                .context = context_memory,
+                .reported = static_cast<int64_t>(total - free)};
+  cudaDeviceProp device{};
+  LF_CUDA(cudaGetDeviceProperties(&device, use.device));
+  static_assert(sizeof use.id == sizeof device.uuid);
+  std::memcpy(use.id, &device.uuid, sizeof use.id);
+  return use;
 }
 
 void record_event(lf_rank &c, lf_event event, int32_t stream) { cuda(&c).record_event(event, stream, c.step.step); }
