@@ -36,25 +36,50 @@ static int64_t read_integer(const char *name, const char *text, int64_t least) {
   return value;
 }
 
+/// Two variables of a launcher. No one sets half of a `whole` pair; SLURM sets SLURM_NTASKS in the shell of an allocation
+/// too, where a program is started alone, and not every PMI tells its size.
+struct Pair {
+  const char *rank, *world;
+  bool whole;
+};
+static constexpr Pair pairs[] = {{"RANK", "WORLD_SIZE", true},
+                                 {"SLURM_PROCID", "SLURM_NTASKS", false},
+                                 {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+                                 {"PMI_RANK", "PMI_SIZE", false}};
+
+/// A half that says what `launcher` says is no harm: scripts for SLURM often export WORLD_SIZE.
+static void check_half(const Pair &pair, const std::optional<Launcher> &launcher) {
+  const char *rank = std::getenv(pair.rank), *world = std::getenv(pair.world);
+  if (!pair.whole || !rank == !world)
+    return;
+  const std::string name = rank ? pair.rank : pair.world, missing = rank ? pair.world : pair.rank;
+  const int64_t value = rank ? read_integer(pair.rank, rank, 0) : read_integer(pair.world, world, 1);
+  if (launcher && value == (rank ? launcher->rank : launcher->world))
+    return;
+  throw Failure{2, "expected the environment variable " + missing + " beside " + name + "=" + std::to_string(value) + ", got " +
+                       (launcher ? "rank " + std::to_string(launcher->rank) + " of " + launcher->variable + "=" +
+                                       std::to_string(launcher->world) + " alone; set both, or unset " + name
+                                 : "none; set both, or unset " + name + " to run every rank as a thread of this process")};
+}
+
 std::optional<Launcher> find_launcher() {
-  static constexpr const char *pairs[][2] = {{"RANK", "WORLD_SIZE"},
-                                             {"SLURM_PROCID", "SLURM_NTASKS"},
-                                             {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                             {"PMI_RANK", "PMI_SIZE"}};
-  for (auto &pair : pairs) {
-    const char *rank = std::getenv(pair[0]), *world = std::getenv(pair[1]);
+  std::optional<Launcher> launcher;
+  for (const Pair &pair : pairs) {
+    const char *rank = std::getenv(pair.rank), *world = std::getenv(pair.world);
     if (!rank || !world)
       continue;
-    Launcher launcher;
-    launcher.variable = pair[1];
-    launcher.rank = static_cast<int32_t>(read_integer(pair[0], rank, 0));
-    launcher.world = static_cast<int32_t>(read_integer(pair[1], world, 1));
-    if (launcher.rank >= launcher.world)
-      throw Failure{2, "expected " + std::string(pair[0]) + " to be below " + pair[1] + " = " +
-                           std::to_string(launcher.world) + ", got " + std::to_string(launcher.rank)};
-    return launcher;
+    launcher.emplace();
+    launcher->variable = pair.world;
+    launcher->rank = static_cast<int32_t>(read_integer(pair.rank, rank, 0));
+    launcher->world = static_cast<int32_t>(read_integer(pair.world, world, 1));
+    if (launcher->rank >= launcher->world)
+      throw Failure{2, "expected " + std::string(pair.rank) + " to be below " + pair.world + " = " +
+                           std::to_string(launcher->world) + ", got " + std::to_string(launcher->rank)};
+    break;
   }
-  return std::nullopt;
+  for (const Pair &pair : pairs)
+    check_half(pair, launcher);
+  return launcher;
 }
 
 static double wait_limit(const LaunchOptions &options) {

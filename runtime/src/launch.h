@@ -29,7 +29,8 @@ struct Launcher {
   int32_t rank = 0, world = 1;
 };
 /// Reads RANK and WORLD_SIZE; SLURM_PROCID and SLURM_NTASKS; OMPI_COMM_WORLD_RANK and _SIZE; PMI_RANK and PMI_SIZE; the
-/// first pair that is set. Throws Failure (2) when a value is no number.
+/// first pair that is set. Throws Failure (2) when a value is no number, or when half of the first or third pair is set and no
+/// other pair says the same.
 std::optional<Launcher> find_launcher();
 
 /// Runs `body` on every rank of the program that lives in this process, with everything in lf_rank set up but `tokens`.

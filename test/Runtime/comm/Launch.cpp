@@ -37,8 +37,41 @@ private:
 
 TEST_F(Launch, Alone) {
   EXPECT_FALSE(find_launcher());
-  set("RANK", "1"); // without a world it says nothing
+  set("LOCAL_RANK", "1"); // where, not who
   EXPECT_FALSE(find_launcher());
+  set("SLURM_NTASKS", "4"); // the shell of an allocation
+  EXPECT_FALSE(find_launcher());
+  TearDown();
+  set("SLURM_PROCID", "0");
+  set("PMI_RANK", "0");
+  EXPECT_FALSE(find_launcher());
+}
+
+// Each of several processes would take itself for all ranks.
+TEST_F(Launch, RefusesHalfOfAPair) {
+  const char *const pairs[][2] = {{"RANK", "WORLD_SIZE"},
+                                  {"WORLD_SIZE", "RANK"},
+                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                  {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"}};
+  for (auto &pair : pairs) {
+    set(pair[0], "1");
+    EXPECT_EQ(refusal({2}), "lf: error: expected the environment variable " + std::string(pair[1]) + " beside " + pair[0] +
+                                "=1, got none; set both, or unset " + pair[0] +
+                                " to run every rank as a thread of this process\n");
+    TearDown();
+  }
+}
+
+TEST_F(Launch, HalfOfAPairBesideAnotherLauncher) {
+  set("SLURM_PROCID", "1");
+  set("SLURM_NTASKS", "4");
+  set("WORLD_SIZE", "4");
+  std::optional<Launcher> launcher = find_launcher();
+  ASSERT_TRUE(launcher);
+  EXPECT_EQ(launcher->variable, "SLURM_NTASKS");
+  set("WORLD_SIZE", "8");
+  EXPECT_EQ(refusal({4}), "lf: error: expected the environment variable RANK beside WORLD_SIZE=8, got rank 1 of "
+                          "SLURM_NTASKS=4 alone; set both, or unset WORLD_SIZE\n");
 }
 
 TEST_F(Launch, ReadsEachLauncher) {
