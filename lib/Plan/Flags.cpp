@@ -1,10 +1,11 @@
 //===- Flags.cpp - The table of every flag that lf-compile knows ------------===//
 //
 // Groups are those of docs/cli. The flags of the executable are listed so that a pasted launch script gets told where
-// each of its flags goes.
+// each of its flags goes; their names are the runtime's (lf/flag_names.h).
 //
 //===----------------------------------------------------------------------===//
 #include "Flags.h"
+#include "lf/flag_names.h"
 
 #include <map>
 
@@ -184,39 +185,9 @@ void otherFlags(std::vector<Flag> &t) {
   // Gradients are accumulated, and softmax is taken, in float32 or wider.
   for (const char *name : {"accumulate-allreduce-grads-in-fp32", "attention-softmax-in-fp32", "use-mcore-models"})
     t.push_back(toggle(Stand::implied, "", name));
-  for (const char *name : {"data-path",
-                           "train-iters",
-                           "no-shuffle",
-                           "lr",
-                           "min-lr",
-                           "lr-warmup-iters",
-                           "lr-warmup-init",
-                           "lr-decay-iters",
-                           "lr-decay-style",
-                           "lr-wsd-decay-style",
-                           "lr-wsd-decay-iters",
-                           "weight-decay",
-                           "adam-beta1",
-                           "adam-beta2",
-                           "adam-eps",
-                           "clip-grad",
-                           "seed",
-                           "cpu-threads",
-                           "load",
-                           "save",
-                           "save-interval",
-                           "save-hf",
-                           "log-interval",
-                           "metrics",
-                           "trace",
-                           "eval-iters",
-                           "eval-interval",
-                           "split",
-                           "dump-gradients",
-                           "describe"})
+  for (const char *name : run_flag_names)
     t.push_back({name, Kind::words, Stand::runtime, "", "", "", ""});
   t.push_back(foreign("fp16", "there is no loss scaling; use --bf16 or --fp32"));
-  t.push_back(foreign("train-samples", "the training length is --train-iters of the executable"));
   t.push_back(foreign("rampup-batch-size", "the batch size is fixed when compiling"));
   t.push_back(foreign("mock-data", "write a token file and pass it to the executable with --data-path"));
   t.push_back(foreign("tokenizer-type", "training reads token ids; remove it"));

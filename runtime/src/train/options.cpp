@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include "../rank.h"
+#include "lf/flag_names.h"
 #include "text.h"
 
 #include <algorithm>
@@ -164,6 +165,19 @@ std::string normalise(std::string name) {
 /// A value may be negative, but a word that starts with "--" is the next flag.
 bool is_flag(const std::string &word) { return word.size() > 2 && word[0] == '-' && word[1] == '-'; }
 
+/// `typed` is in no row of the table; `name` is its normalised spelling.
+[[noreturn]] void refuse_unknown(const std::string &typed, const std::string &name) {
+  if (std::find(std::begin(compile_flag_names), std::end(compile_flag_names), name.substr(2)) != std::end(compile_flag_names))
+    refuse(quote(typed) + ": expected a flag of this executable, got one of lf-compile, since model and plan are fixed in the "
+                          "executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
+  std::vector<std::string> known;
+  for (const Flag &flag : flags())
+    known.push_back(flag.name);
+  std::string near = nearest(name, known);
+  refuse("unknown flag " + quote(typed) +
+         (near.empty() ? "; --help lists the known ones" : "; did you mean " + quote(near) + "?"));
+}
+
 void check_together(const Options &o) {
   if (o.min_lr > o.lr)
     refuse("--min-lr: expected at most --lr (" + number(o.lr) + "), got " + number(o.min_lr));
@@ -194,9 +208,6 @@ void check_together(const Options &o) {
 
 Options parse_options(const std::vector<std::string> &arguments) {
   Options options;
-  std::vector<std::string> known;
-  for (const Flag &flag : flags())
-    known.push_back(flag.name);
   for (size_t i = 0; i < arguments.size();) {
     std::string word = arguments[i++];
     if (word == "-h")
@@ -209,11 +220,8 @@ Options parse_options(const std::vector<std::string> &arguments) {
       values.push_back(word.substr(equals + 1));
     std::string name = normalise(word.substr(0, equals));
     auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag &flag) { return flag.name == name; });
-    if (found == flags().end()) {
-      std::string near = nearest(name, known);
-      refuse("unknown flag " + quote(word.substr(0, equals)) +
-             (near.empty() ? "; --help lists the known ones" : "; did you mean " + quote(near) + "?"));
-    }
+    if (found == flags().end())
+      refuse_unknown(word.substr(0, equals), name);
     if (found->takes == Takes::nothing && !values.empty())
       refuse(name + ": expected no value, got " + quote(values[0]));
     if (found->takes == Takes::one && values.empty() && i < arguments.size() && !is_flag(arguments[i]))
@@ -227,6 +235,13 @@ Options parse_options(const std::vector<std::string> &arguments) {
   }
   check_together(options);
   return options;
+}
+
+std::vector<std::string> flag_names() {
+  std::vector<std::string> names;
+  for (const Flag &flag : flags())
+    names.push_back(flag.name + 2);
+  return names;
 }
 
 std::string help_text(const std::string &program_name) {

@@ -51,9 +51,12 @@ struct Options {
 
 inline constexpr uint64_t default_seed = 1234;
 
-/// Parses the arguments after the program's name. Throws Failure 2 that names the flag: unknown (with the nearest known
-/// name), without its value, out of range, in conflict with another, or not implemented.
+/// Parses the arguments after the program's name. Throws Failure 2 that names the flag: one of lf-compile, unknown (with
+/// the nearest known name), without its value, out of range, in conflict with another, or not implemented.
 Options parse_options(const std::vector<std::string> &arguments);
+
+/// Every flag, without dashes: run_flag_names of lf/flag_names.h and "help".
+std::vector<std::string> flag_names();
 
 /// The text of --help.
 std::string help_text(const std::string &program_name);

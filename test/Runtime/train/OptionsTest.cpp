@@ -4,9 +4,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "train/options.h"
+#include "lf/flag_names.h"
 #include "rank.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
 
 using namespace lf::rt;
 
@@ -66,6 +69,24 @@ TEST(Options, Refusals) {
   };
   for (auto &[words, part] : table)
     EXPECT_NE(refusal(words).find(part), std::string::npos) << refusal(words);
+}
+
+// What was decided when compiling is no mistyped flag of the run.
+TEST(Options, FlagsOfTheCompilerAreNamedAsSuch) {
+  for (const char *flag : {"--tp", "--micro-batch-size", "--micro_batch_size", "--sequence-parallel", "--output", "--num-layers",
+                           "--recompute-granularity"})
+    EXPECT_EQ(refusal({"--data-path", "x", flag, "2"}),
+              "\"" + std::string(flag) + "\": expected a flag of this executable, got one of lf-compile, since model and plan are "
+              "fixed in the executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
+  EXPECT_EQ(refusal({"--seq-length=128"}).find("\"--seq-length\": expected a flag of this executable, got one of lf-compile"), 0u);
+}
+
+TEST(Options, TheSharedListOfFlagsIsTheTable) {
+  std::multiset<std::string> shared(std::begin(lf::run_flag_names), std::end(lf::run_flag_names)), table;
+  shared.insert("help");
+  for (const std::string &name : flag_names())
+    table.insert(name);
+  EXPECT_EQ(shared, table);
 }
 
 TEST(Options, HelpNamesWhatWorksAndOnlyThat) {

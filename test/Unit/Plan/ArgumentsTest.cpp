@@ -5,6 +5,9 @@
 //===----------------------------------------------------------------------===//
 #include "../../../lib/Plan/Flags.h"
 #include "Compile.h"
+#include "lf/flag_names.h"
+
+#include <set>
 
 using namespace lf;
 
@@ -122,6 +125,7 @@ TEST_F(ArgumentsTest, FlagsThatBelongElsewhere) {
   EXPECT_EQ(refusal("--lr 1e-4"),
             R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to )"
             R"(the program that lf-compile writes (./train --lr ...))");
+  EXPECT_NE(refusal("--train-samples 8").find("got one of the training executable"), std::string::npos);
   EXPECT_EQ(refusal("--fp16"),
             R"("--fp16": expected a flag of lf-compile, got one of Megatron without a counterpart: there )"
             R"(is no loss scaling; use --bf16 or --fp32)");
@@ -156,6 +160,20 @@ TEST_F(ArgumentsTest, UnknownModelFieldsCanBeIgnored) {
   EXPECT_NE(refusal("").find("\"/totally_new_field\""), std::string::npos);
   EXPECT_EQ(plan("--ignore-config-field totally_new_field another").options["ignore-config-field"],
             "totally_new_field another");
+}
+
+/// The executable knows our flags by this list.
+TEST_F(ArgumentsTest, TheSharedListOfFlagsIsTheTable) {
+  std::multiset<std::string> shared(std::begin(compile_flag_names), std::end(compile_flag_names)), table;
+  for (const Flag &flag : allFlags()) {
+    if (flag.stand == Stand::runtime || flag.stand == Stand::foreign || flag.name == "help")
+      continue;
+    table.insert(flag.name);
+    for (const std::string &alias : flag.aliases)
+      if (alias.size() > 1)
+        table.insert(alias);
+  }
+  EXPECT_EQ(shared, table);
 }
 
 /// Every flag that the interface names is known: refused or accepted, but never unknown, and never a crash.
