@@ -213,6 +213,9 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
     for (std::thread &thread : threads)
       thread.join();
   std::lock_guard<std::mutex> lock(mutex);
+  for (size_t r = 0; culprit < 0 && r < seats.size(); ++r)
+    if (seats[r].failure.code != 0)
+      culprit = static_cast<int32_t>(r);
   if (culprit < 0)
     return 0;
 

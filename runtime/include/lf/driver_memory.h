@@ -19,7 +19,8 @@ constexpr int64_t context_memory = int64_t(560) << 20;
 constexpr int32_t sums_blocks = 1, channel_blocks = 8;
 
 /// NCCL in a rank of several, one rank a GPU: its kernels, two small communicators of all ranks, `groups` others of more
-/// than one rank, which take as many thread blocks as NCCL likes (24 between two H200), and `channels` of messages.
+/// than one rank, which take as many thread blocks as NCCL likes (24 between two H200), and `channels` of messages. Beside it
+/// at most 17 MiB of each group for arrays of the host.
 constexpr int64_t nccl_memory(int64_t groups, int64_t channels) {
   return (378 + 32 + 484 * groups + 70 * channels) << 20;
 }

@@ -32,9 +32,13 @@ Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to,
   LF_NCCL(session_, ncclCommInitRankConfig(&comm, 2, id, role_, &config));
   comm_ = session_.add(comm);
   connect();
-  for (int64_t i = 0; role_ == 0 && bytes > 0 && i < message_places; ++i) {
-    issued_.push_back(make_message(bytes));
-    LF_CUDA(cudaEventRecord(issued_.back().sent, stream_));
+  for (int64_t i = 0; i < message_places; ++i) {
+    if (role_ == 1) {
+      free_.push_back(make_post());
+    } else if (bytes > 0) {
+      issued_.push_back(make_message(bytes));
+      LF_CUDA(cudaEventRecord(issued_.back().sent, stream_));
+    }
   }
 }
 
@@ -78,6 +82,13 @@ Channel::Message Channel::make_message(int64_t bytes) {
   LF_CUDA(cudaEventCreateWithFlags(&message.packed, cudaEventDisableTiming));
   LF_CUDA(cudaEventCreateWithFlags(&message.sent, cudaEventDisableTiming));
   return message;
+}
+
+Channel::Posted Channel::make_post() {
+  Posted post;
+  LF_CUDA(cudaEventCreateWithFlags(&post.unused, cudaEventDisableTiming));
+  LF_CUDA(cudaEventCreateWithFlags(&post.arrived, cudaEventDisableTiming));
+  return post;
 }
 
 // The device comes to a message without anything that the host has yet to issue: this wait ends however late receivers are.
@@ -168,14 +179,10 @@ void Channel::receive(void *y, int64_t bytes) {
 
 void Channel::post(void *y, int64_t bytes) {
   std::lock_guard<std::mutex> lock(mutex_);
-  Posted post;
-  if (!free_.empty()) {
-    post = free_.back();
-    free_.pop_back();
-  } else { // in the first steps
-    LF_CUDA(cudaEventCreateWithFlags(&post.unused, cudaEventDisableTiming));
-    LF_CUDA(cudaEventCreateWithFlags(&post.arrived, cudaEventDisableTiming));
-  }
+  if (free_.empty()) // more are posted than ever before
+    free_.push_back(make_post());
+  Posted post = free_.back();
+  free_.pop_back();
   post.data = y;
   post.bytes = bytes;
   post.offered = post.issued = false;

@@ -54,6 +54,7 @@ private:
   };
   void forget(Message &);
   Message make_message(int64_t bytes);
+  Posted make_post();
   bool behind();
   bool advance_send();
   bool advance_receive();

@@ -13,7 +13,10 @@
 namespace lf::rt::nccl {
 namespace {
 
-constexpr int64_t piece_bytes = int64_t(1) << 20;
+/// Of a member's host array that goes by way of the device at once: all members' together are at most 16 MiB.
+int64_t piece_of(int64_t members) {
+  return std::clamp<int64_t>((int64_t(16) << 20) / members / 256 * 256, 256, int64_t(1) << 20);
+}
 
 ncclDataType_t type_of(lf_dtype dtype) {
   return dtype == LF_F64 ? ncclFloat64 : dtype == LF_F32 ? ncclFloat32 : ncclBfloat16;
@@ -21,9 +24,18 @@ ncclDataType_t type_of(lf_dtype dtype) {
 
 class NcclCommunicator final : public Communicator {
 public:
-  NcclCommunicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members, int32_t index, ncclComm_t comm)
+  NcclCommunicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members,
+                   int32_t index, const std::function<ncclComm_t()> &join)
       : Communicator(std::move(name), std::move(members), index, {c.trace.get(), &c.at}), session_(std::move(session)), c_(c),
-        comm_(comm) {}
+        piece_bytes_(piece_of(size())) {
+    if (size() == 1)
+      return;
+    const size_t all = static_cast<size_t>((size() + 1) * piece_bytes_);
+    LF_CUDA(cudaMalloc(reinterpret_cast<void **>(&stage_), all));
+    LF_CUDA(cudaMemset(stage_, 0, all));
+    LF_CUDA(cudaMallocHost(reinterpret_cast<void **>(&host_), static_cast<size_t>(size() * piece_bytes_)));
+    comm_ = session_->add(join());
+  }
 
   ~NcclCommunicator() override {
     if (comm_)
@@ -54,7 +66,8 @@ private:
 
   std::shared_ptr<Session> session_;
   lf_rank &c_;
-  ncclComm_t comm_;
+  ncclComm_t comm_ = nullptr;
+  int64_t piece_bytes_;
   char *stage_ = nullptr; ///< on the device: a piece of every member, then one of this rank
   char *host_ = nullptr;  ///< pinned: a piece of every member
 };
@@ -93,16 +106,11 @@ void NcclCommunicator::run_on_host(const Call &call) {
   const int64_t n = size(), bytes = call.count * call.size;
   const bool blocks = call.kind == OpKind::ReduceScatter || call.kind == OpKind::AllToAll; // x holds n blocks
   const int64_t given = call.kind == OpKind::Barrier ? 1 : blocks ? n * bytes : bytes;
-  if (!stage_) {
-    LF_CUDA(cudaMalloc(reinterpret_cast<void **>(&stage_), static_cast<size_t>((n + 1) * piece_bytes)));
-    LF_CUDA(cudaMemset(stage_, 0, static_cast<size_t>((n + 1) * piece_bytes)));
-    LF_CUDA(cudaMallocHost(reinterpret_cast<void **>(&host_), static_cast<size_t>(n * piece_bytes)));
-  }
   cudaStream_t stream = cuda(&c_).stream(0);
-  char *mine = stage_ + n * piece_bytes, *y = static_cast<char *>(call.y);
+  char *mine = stage_ + n * piece_bytes_, *y = static_cast<char *>(call.y);
   std::vector<const void *> sources(static_cast<size_t>(n));
-  for (int64_t begin = 0; begin < given; begin += piece_bytes) {
-    const int64_t length = std::min(piece_bytes, given - begin);
+  for (int64_t begin = 0; begin < given; begin += piece_bytes_) {
+    const int64_t length = std::min(piece_bytes_, given - begin);
     const size_t piece = static_cast<size_t>(length);
     if (call.x)
       LF_CUDA(cudaMemcpyAsync(mine, static_cast<const char *>(call.x) + begin, piece, cudaMemcpyHostToDevice, stream));
@@ -138,9 +146,10 @@ void NcclCommunicator::run_on_host(const Call &call) {
 
 } // namespace
 
-std::unique_ptr<Communicator> make_communicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members,
-                                                int32_t index, ncclComm_t comm) {
-  return std::make_unique<NcclCommunicator>(std::move(session), c, std::move(name), std::move(members), index, comm);
+std::unique_ptr<Communicator> make_communicator(std::shared_ptr<Session> session, lf_rank &c, std::string name,
+                                                std::vector<int32_t> members, int32_t index,
+                                                const std::function<ncclComm_t()> &join) {
+  return std::make_unique<NcclCommunicator>(std::move(session), c, std::move(name), std::move(members), index, join);
 }
 
 } // namespace lf::rt::nccl

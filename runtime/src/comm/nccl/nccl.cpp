@@ -29,13 +29,15 @@ public:
 
   std::unique_ptr<Communicator> make_group(const std::string &name, std::vector<int32_t> members) override {
     const int32_t index = static_cast<int32_t>(std::find(members.begin(), members.end(), rank()) - members.begin());
-    ncclComm_t comm = nullptr;
     const bool sums = groups_++ == c_.program->world_comm;
-    // Stated in full: a group would have the world's few blocks otherwise.
-    ncclConfig_t config = sums ? few_blocks(sums_blocks) : ncclConfig_t NCCL_CONFIG_INITIALIZER;
-    if (members.size() > 1) // on all ranks or on none: groups over a mask have one size
-      LF_NCCL(*session_, ncclCommSplit(session_->world_comm(timeout_seconds), members[0], index, &comm, &config));
-    return make_communicator(session_, c_, name, std::move(members), index, comm ? session_->add(comm) : nullptr);
+    const int32_t color = members[0];
+    return make_communicator(session_, c_, name, std::move(members), index, [&] {
+      // Stated in full: a group would have the world's few blocks otherwise.
+      ncclConfig_t config = sums ? few_blocks(sums_blocks) : ncclConfig_t NCCL_CONFIG_INITIALIZER;
+      ncclComm_t comm = nullptr; // on all ranks or on none: groups over a mask have one size
+      LF_NCCL(*session_, ncclCommSplit(session_->world_comm(timeout_seconds), color, index, &comm, &config));
+      return comm;
+    });
   }
 
   void open_channel(int32_t peer, int32_t tag, bool sends, int64_t bytes) override {
