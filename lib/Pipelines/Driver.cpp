@@ -15,6 +15,7 @@
 #include "lf/Schedule/Algorithms.h"
 #include "lf/Schedule/StageLayout.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Text.h"
 #include "lf/Target/EmitCpp.h"
 #include "llvm/Support/FileSystem.h"
@@ -169,17 +170,4 @@ void Run::dump(const std::string &name, const std::string &text) {
 
 ::lf::Compiled(::lf::compile)(const CompileRequest &request, const ModelConfig &model, Phase last, bool wantsText) {
   return Run{request, model, last}(wantsText);
-}
-
-void ::lf::writeFile(const std::string &path, const std::string &text, const std::string &flag) {
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (!error) {
-    file << text;
-    file.close();
-    error = file.error();
-    file.clear_error();
-  }
-  if (error)
-    throw usage(quote(flag) + ": expected a file that can be written, got " + quote(path) + ": " + error.message());
 }

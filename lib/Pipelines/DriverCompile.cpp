@@ -6,6 +6,7 @@
 #include "DriverBudget.h"
 #include "lf/Pipelines/Driver.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Text.h"
 #include "lf/Target/Link.h"
 #include <filesystem>

@@ -70,7 +70,12 @@ static std::string keepInput(ModuleOp input, ::lf::Phase phase, const std::strin
   if (error)
     return "";
   file << printed(input, /*locations=*/true);
-  return std::string(path);
+  file.close();
+  if (!file.has_error())
+    return std::string(path);
+  file.clear_error();
+  llvm::sys::fs::remove(path);
+  return "";
 }
 
 void mlir::lf::runPhase(ModuleOp module, ::lf::Phase phase, llvm::function_ref<void(OpPassManager &)> build,

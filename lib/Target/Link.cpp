@@ -1,18 +1,21 @@
 //===- Link.cpp - From C++ to an executable ----------------------*- C++ -*-===//
 //
-// Finds runtime and compiler, runs the compiler in a temporary folder, and moves the result into place.
+// Finds runtime and compiler, runs the compiler in a temporary folder, and copies the result into place.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Target/Link.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Text.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace fs = std::filesystem;
@@ -108,27 +111,38 @@ static void refuseUnwritable(const std::string &output) {
     throw usage("\"-o\": expected a file that can be written, got " + quote(output) + ": " + std::strerror(errno));
 }
 
-static void execute(const std::vector<std::string> &command, const fs::path &folder) {
+/// What a command prints, kept in memory: the disk that it writes to may be full.
+struct Log {
+  Log() : descriptor(memfd_create("lf-compile-log", 0)) {}
+  ~Log() { close(descriptor); }
+  std::string path() const { return "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(descriptor); }
+  int descriptor;
+};
+
+static void execute(const std::vector<std::string> &command) {
   llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(command.front());
   if (!program)
     throw usage("expected a C++ compiler, got " + quote(command.front()) + ": " + program.getError().message() +
                 "; set LF_CXX to one");
-  std::string log = (folder / "log").string(), failure;
+  Log log;
+  std::string failure;
+  const std::string path = log.path();
   std::vector<llvm::StringRef> arguments(command.begin(), command.end());
-  std::optional<llvm::StringRef> streams[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::optional<llvm::StringRef> streams[] = {llvm::StringRef(""), llvm::StringRef(path), llvm::StringRef(path)};
   int code = llvm::sys::ExecuteAndWait(*program, arguments, std::nullopt, streams, 0, 0, &failure);
   if (code == 0)
     return;
   std::string line;
   for (const std::string &word : command)
     line += (line.empty() ? "" : " ") + word;
-  std::ifstream in(log);
+  std::ifstream in(path);
   std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (text.size() > 8000)
-    text = text.substr(0, 8000) + "...";
+  std::vector<std::string> notes = {text.empty() ? "it printed nothing" : "it printed:\n" + text.substr(0, 8000) + (text.size() > 8000 ? "..." : "")};
+  if (text.find(std::strerror(ENOSPC)) != std::string::npos)
+    notes.push_back("it writes into the folder for temporary files; set TMPDIR to one on another disk");
   throw usage("expected the C++ compiler to succeed, got exit code " + std::to_string(code) +
                   (failure.empty() ? "" : " (" + failure + ")") + " of: " + line,
-              {text.empty() ? "it printed nothing" : "it printed:\n" + text});
+              notes);
 }
 
 void linkExecutable(const std::string &cpp, const std::string &output, Target target, const std::string &tool) {
@@ -136,12 +150,7 @@ void linkExecutable(const std::string &cpp, const std::string &output, Target ta
   Runtime runtime = findRuntime(target, tool);
   TemporaryFolder folder;
   fs::path source = folder.path / "train.cpp", result = folder.path / "train";
-  {
-    std::ofstream out(source, std::ios::binary);
-    out << cpp;
-    if (!out.flush())
-      throw usage("expected " + quote(source.string()) + " to be written, got an error; is the disk full?");
-  }
+  writeFile(source.string(), cpp, "TMPDIR");
   const char *level = std::getenv("LF_OPT");
   std::vector<std::string> command = findCompiler();
   for (const std::string &word :
@@ -149,21 +158,12 @@ void linkExecutable(const std::string &cpp, const std::string &output, Target ta
         source.string(), std::string("-o"), result.string(), runtime.archive.string()})
     command.push_back(word);
   command.insert(command.end(), runtime.arguments.begin(), runtime.arguments.end());
-  execute(command, folder.path);
-  // Beside the target first, under a name of its own, so that a program that runs keeps its file; what a link points to
-  // is replaced, not the link.
-  std::error_code error, ignored;
-  fs::path file = output;
-  for (int links = 0; links < 40 && fs::is_symlink(file, ignored); ++links)
-    file = file.parent_path() / fs::read_symlink(file, ignored); // an absolute link replaces the folder
-  fs::path fresh = file.string() + "." + std::to_string(getpid()) + ".new";
-  fs::copy_file(result, fresh, fs::copy_options::overwrite_existing, error);
-  if (!error)
-    fs::rename(fresh, file, error);
-  if (error)
-    fs::remove(fresh, ignored);
-  if (error)
-    throw usage("\"-o\": expected " + quote(output) + " to be written, got an error: " + error.message());
+  execute(command);
+  std::ifstream made(result, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(made)), std::istreambuf_iterator<char>());
+  if (made.bad() || bytes.empty())
+    throw usage("expected the C++ compiler to write " + quote(result.string()) + ", got nothing that can be read");
+  writeFile(output, bytes, "-o", /*executable=*/true);
 }
 
 } // namespace lf

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "FaultyProgram.h"
 #include "lf/Pipelines/Driver.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Json.h"
 #include "lf/Target/Link.h"
 #include <chrono>

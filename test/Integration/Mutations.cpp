@@ -10,6 +10,7 @@
 #include "Scratch.h"
 #include "lf/Pipelines/Driver.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Json.h"
 #include "lf/Target/Link.h"
 #include <cstdio>

@@ -8,6 +8,7 @@
 #include "lf/Pipelines/Driver.h"
 #include "lf/Plan/PlanJson.h"
 #include "lf/Schedule/LayoutString.h"
+#include "lf/Support/Files.h"
 #include "lf/Support/Text.h"
 #include <algorithm>
 #include <stdexcept>

@@ -12,11 +12,14 @@ int main(int argc, char **argv) {
   try {
     lf::ModelConfig model;
     lf::CompileRequest request = lf::parseCompile(std::vector<std::string>(argv + 1, argv + argc), model);
-    if (request.help) {
+    int code = 0;
+    if (request.help)
       std::cout << lf::compileHelp();
-      return 0;
-    }
-    return lf::runCompile(request, model, argv[0]);
+    else
+      code = lf::runCompile(request, model, argv[0]);
+    if (!std::cout.flush())
+      throw lf::usage("standard output: expected a file that can be written, got an error; is its disk full?");
+    return code;
   } catch (const lf::Error &error) {
     std::cerr << "error: " << error.what() << "\n";
     for (const std::string &note : error.notes)

@@ -44,7 +44,4 @@ Compiled compile(const CompileRequest &request, const ModelConfig &model, Phase 
 /// code. `tool` is argv[0], from which headers and libraries are found. Throws lf::Error.
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool);
 
-/// Writes a file whole. Throws lf::Error (exit 2) that names the flag and the reason when that is not possible.
-void writeFile(const std::string &path, const std::string &text, const std::string &flag);
-
 } // namespace lf
