@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace lf::rt {
@@ -96,6 +97,34 @@ void check_writable(const std::string &what, const std::string &folder) {
   close(descriptor);
   unlink(probe.c_str());
 }
+
+bool lock_file(int descriptor) {
+  while (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    if (errno != EINTR)
+      return errno != EWOULDBLOCK;
+  return true;
+}
+
+FolderLock::FolderLock(const std::string &what, const std::string &folder) {
+  const std::string path = folder + "/.lf-lock";
+  descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); // some network file systems lock only what can be written
+  if (descriptor < 0)
+    throw Failure{4, what + ": " + quote(path) + ": expected a file that can be written to, got: " + std::strerror(errno)};
+  char text[256] = {};
+  if (!lock_file(descriptor)) {
+    ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
+    std::string holder(text, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+    close(descriptor);
+    throw Failure{4, what + ": " + quote(folder) + ": expected a folder that no other run saves to, got that of " +
+                         (holder.empty() ? "a run" : holder) + "; wait for its end, or name another folder"};
+  }
+  gethostname(text, sizeof text - 1);
+  const std::string holder = "process " + std::to_string(getpid()) + " on " + quote(text);
+  if (ftruncate(descriptor, 0) == 0) // what it says only helps a message: a full disk is found by the checkpoint
+    (void)!pwrite(descriptor, holder.data(), holder.size(), 0);
+}
+
+FolderLock::~FolderLock() { close(descriptor); }
 
 void sync_folder(const std::string &path) {
   int descriptor = open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

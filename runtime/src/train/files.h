@@ -37,6 +37,24 @@ std::string read_text(const std::string &what, const std::string &path);
 void make_folder(const std::string &what, const std::string &path);
 /// make_folder, then proves that a file can be created in it.
 void check_writable(const std::string &what, const std::string &folder);
+/// Keeps an open file from other runs until it is closed. False when another run has it; a file system without locks lets
+/// everyone in.
+bool lock_file(int descriptor);
+
+/// Keeps a folder from other runs that ask for it so, by a lock on the file ".lf-lock" in it; the system lets go of it when
+/// the process ends, however it does.
+class FolderLock {
+public:
+  /// Throws Failure 4 that starts with `what` when another run has the folder; it names that run's host and process.
+  FolderLock(const std::string &what, const std::string &folder);
+  ~FolderLock();
+  FolderLock(const FolderLock &) = delete;
+  FolderLock &operator=(const FolderLock &) = delete;
+
+private:
+  int descriptor = -1;
+};
+
 /// Brings a folder's entries to the disk.
 void sync_folder(const std::string &path);
 /// Puts the folder `from` at `to`; one that is already there is replaced in one step, and removed.

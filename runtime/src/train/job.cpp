@@ -111,6 +111,8 @@ void train(Job &job, lf_rank &c) {
   c.seed = job.seed;
   c.options = &job.options;
   c.tokens = open_data(job);
+  if (c.rank == 0 && !o.save.empty()) // before anything is written; the first wait for rank 0 tells the others
+    job.saving = std::make_unique<FolderLock>("--save", o.save);
   rehearse(c);
   if (job.checkpoint)
     load_checkpoint(c, *job.checkpoint);

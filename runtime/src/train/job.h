@@ -6,6 +6,7 @@
 #pragma once
 
 #include "checkpoint.h"
+#include "files.h"
 #include "hf_weights.h"
 #include "learning_rate.h"
 
@@ -15,7 +16,7 @@
 
 namespace lf::rt {
 
-/// One process's view of a run; ranks that are threads share it and only read, but for `stopped`.
+/// One process's view of a run; ranks that are threads share it and only read, but for `stopped` and rank 0's lock.
 struct Job {
   const lf_program *program = nullptr;
   Options options;
@@ -24,6 +25,7 @@ struct Job {
   std::optional<CheckpointInfo> checkpoint;
   std::unique_ptr<HfWeights> weights;
   std::unique_ptr<LearningRate> rate;
+  std::unique_ptr<FolderLock> saving; ///< of --save, in the process of rank 0
   std::atomic<bool> stopped{false}; ///< by a signal, at a step boundary
 };
 

@@ -18,15 +18,17 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace lf::rt {
 
-/// Leaves whole lines that are not about a step after `last`.
-static void drop_later_steps(const std::string &path, int64_t last) {
+/// Leaves whole lines that are not about a step after `last`. True when the file was replaced.
+static bool drop_later_steps(const std::string &path, int64_t last) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
-    return;
+    return false;
   std::string text = read_text("--metrics", path), kept;
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     std::string line = text.substr(begin, end + 1 - begin);
@@ -35,8 +37,10 @@ static void drop_later_steps(const std::string &path, int64_t last) {
         object["step"].get<int64_t>() <= last)
       kept += line;
   }
-  if (kept.size() != text.size())
-    write_text(path, kept);
+  if (kept.size() == text.size())
+    return false;
+  write_text(path, kept);
+  return true;
 }
 
 Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
@@ -47,18 +51,34 @@ Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
   int64_t mine = arena_bytes(c);
   c.comms[static_cast<size_t>(p.world_comm)]->gather("peak bytes", &mine, peak_bytes.data(), sizeof mine);
   if (c.rank == 0 && !c.options->metrics.empty()) {
-    if (resumed)
-      drop_later_steps(c.options->metrics, c.step.step);
-    file = std::fopen(c.options->metrics.c_str(), resumed ? "a" : "w");
-    if (!file)
-      throw Failure{4, "--metrics: " + quote(c.options->metrics) +
-                           ": expected a file that can be written to, got: " + std::strerror(errno)};
+    open_file();
+    if (resumed && drop_later_steps(c.options->metrics, c.step.step))
+      open_file(); // it is another file now
+    else if (!resumed)
+      (void)!ftruncate(fileno(file), 0); // a device or a pipe has no length
   }
 }
 
 Metrics::~Metrics() {
   if (file)
     std::fclose(file);
+}
+
+/// Opens the file at its end, locked when it is an ordinary one.
+void Metrics::open_file() {
+  const std::string &path = c.options->metrics;
+  if (file)
+    std::fclose(file);
+  file = std::fopen(path.c_str(), "ae");
+  if (!file)
+    throw Failure{4, "--metrics: " + quote(path) + ": expected a file that can be written to, got: " + std::strerror(errno)};
+  struct stat status;
+  if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) && !lock_file(fileno(file))) {
+    std::fclose(std::exchange(file, nullptr));
+    throw Failure{4, "--metrics: " + quote(path) +
+                         ": expected a file that no other run writes, got one that a run is writing; wait for its end, or name "
+                         "another file"};
+  }
 }
 
 /// A JSON object on rank 0. All ranks take part.

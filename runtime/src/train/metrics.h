@@ -24,7 +24,7 @@ struct StepReport {
 class Metrics {
 public:
   /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, else
-  /// starts it anew. Throws Failure 4 when it cannot.
+  /// starts it anew. Throws Failure 4 when it cannot, or when another run writes the file.
   Metrics(lf_rank &, bool resumed);
   ~Metrics();
   Metrics(const Metrics &) = delete;
@@ -38,6 +38,7 @@ public:
   void summary(const StepReport &last, int64_t steps, double seconds);
 
 private:
+  void open_file();
   std::string comm_bytes();
   void print_memory();
   lf_rank &c;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "TinyProgram.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
@@ -105,7 +106,39 @@ TEST(Checkpoint, SavingOverAnOldStepReplacesIt) {
   int entries = 0;
   for (auto &entry : fs::directory_iterator(folder / "s"))
     entries += !entry.path().empty();
-  EXPECT_EQ(entries, 2) << "one step and the file that names it";
+  EXPECT_EQ(entries, 3) << "one step, the file that names it, and the lock";
+}
+
+// The second is refused before it writes anything; a killed run leaves the folder free.
+TEST(Checkpoint, OnlyOneRunAtATimeSavesToAFolder) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 2, 1);
+  TinyProgram::sleep_ms = 20;
+  pid_t child = start(tiny, flags(folder, {"--train-iters", "500", "--save", folder / "s", "--save-interval", "1", "--metrics",
+                                           folder / "m.jsonl"}));
+  TinyProgram::sleep_ms = 0;
+  auto lines = [&] { // the child may be writing one
+    std::string text = read_file(folder / "m.jsonl");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  ASSERT_TRUE(soon([&] { return lines() > 1; }));
+  Result second = run(tiny, flags(folder, {"--save", folder / "s", "--metrics", folder / "other.jsonl"}));
+  EXPECT_EQ(second.code, 4);
+  EXPECT_NE(second.err.find("--save: \"" + folder / "s" + "\": expected a folder that no other run saves to, got that of process " +
+                            std::to_string(child) + " on \""),
+            std::string::npos)
+      << second.err;
+  EXPECT_EQ(read_file(folder / "other.jsonl"), "");
+  second = run(tiny, flags(folder, {"--metrics", folder / "m.jsonl"}));
+  EXPECT_EQ(second.code, 4);
+  EXPECT_NE(second.err.find("m.jsonl\": expected a file that no other run writes"), std::string::npos) << second.err;
+  EXPECT_GT(lines(), 1) << "still the first run's";
+  kill(child, SIGKILL);
+  wait_for(child);
+  Result third = run(tiny, flags(folder, {"--save", folder / "s", "--metrics", folder / "m.jsonl"}));
+  EXPECT_EQ(third.code, 0) << third.err;
+  EXPECT_EQ(column(folder / "m.jsonl", "step").size(), 8u);
 }
 
 TEST(Checkpoint, SignalSavesAndStopsAndTheRestIsBitExact) {
