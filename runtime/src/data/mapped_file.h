@@ -1,7 +1,7 @@
 //===- mapped_file.h - A whole file as read-only memory -------------------===//
 //
-// Token files and weights are read in place, with 64-bit offsets and without a copy; pages are shared among the ranks
-// of one host.
+// Weights are read in place, with 64-bit offsets and without a copy; pages are shared among the ranks of one host. A file
+// that is cut off while it is mapped ends the process by a signal: what is read during a run is an OpenFile.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -9,9 +9,11 @@
 #include "../rank.h"
 #include "../train/text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <vector>
 
 namespace lf::rt {
 namespace {
@@ -23,6 +25,29 @@ template <class Integer> Integer load(const unsigned char *bytes) {
   std::memcpy(&value, bytes, sizeof value);
   return value;
 }
+
+/// Integers that lie one after another in a file, read a block at a time.
+template <class Integer> class Column {
+public:
+  Column(const OpenFile &file, int64_t offset, int64_t count) : file(file), offset(offset), left(count) {}
+  Integer next() {
+    if (at == block.size()) {
+      block.resize(static_cast<size_t>(std::min<int64_t>(left, 1 << 16)));
+      const int64_t bytes = static_cast<int64_t>(block.size() * sizeof(Integer));
+      file.read(offset, block.data(), bytes);
+      offset += bytes;
+      left -= static_cast<int64_t>(block.size());
+      at = 0;
+    }
+    return block[at++];
+  }
+
+private:
+  const OpenFile &file;
+  int64_t offset, left; ///< of what was not read yet
+  std::vector<Integer> block;
+  size_t at = 0;
+};
 
 bool is_file(const std::string &path) {
   std::error_code ignored;
@@ -46,7 +71,7 @@ TokenFile::TokenFile(const std::string &path, int64_t seq_length, int64_t vocab)
       throw Failure{4, "--data-path: " + quote(path) + ": expected the prefix " + quote(stem) +
                            " of a Megatron pair, got its .bin alone"};
   }
-  bin = std::make_unique<MappedFile>("--data-path", prefix ? path + ".bin" : path);
+  bin = std::make_unique<OpenFile>("--data-path", prefix ? path + ".bin" : path);
   if (prefix)
     read_index(path + ".idx");
   if (bin->size() % width)
@@ -61,14 +86,15 @@ TokenFile::TokenFile(const std::string &path, int64_t seq_length, int64_t vocab)
 }
 
 void TokenFile::read_index(const std::string &path) {
-  MappedFile index("--data-path", path);
+  OpenFile index("--data-path", path);
   auto refuse = [&](int64_t offset, const std::string &expected, const std::string &got) {
     throw Failure{4, "--data-path: " + quote(path) + ", byte " + std::to_string(offset) + ": expected " + expected +
                          ", got " + got};
   };
   if (index.size() < header_bytes)
     refuse(0, "a header of 34 bytes", "a file of " + std::to_string(index.size()));
-  const unsigned char *bytes = index.bytes();
+  unsigned char bytes[header_bytes];
+  index.read(0, bytes, header_bytes);
   if (std::memcmp(bytes, "MMIDIDX\0\0", 9) != 0)
     refuse(0, "the magic \"MMIDIDX\" and two zero bytes", "other bytes");
   if (uint64_t version = load<uint64_t>(bytes + 9); version != 1)
@@ -94,11 +120,13 @@ void TokenFile::read_index(const std::string &path) {
            std::to_string(sequences) + " sequences and " + std::to_string(boundaries) + " boundaries");
   int64_t n = static_cast<int64_t>(sequences), lengths = header_bytes, offsets = lengths + 4 * n;
   int64_t documents = offsets + 8 * n, end = 0;
+  Column<int32_t> length_of(index, lengths, n);
+  Column<int64_t> offset_of(index, offsets, n), boundary_of(index, documents, static_cast<int64_t>(boundaries));
   for (int64_t i = 0; i < n; ++i) {
-    int32_t length = load<int32_t>(bytes + lengths + 4 * i);
+    int32_t length = length_of.next();
     if (length < 0)
       refuse(lengths + 4 * i, "a length of at least 0", std::to_string(length));
-    if (int64_t offset = load<int64_t>(bytes + offsets + 8 * i); offset != end)
+    if (int64_t offset = offset_of.next(); offset != end)
       refuse(offsets + 8 * i, "sequence " + std::to_string(i) + " at byte " + std::to_string(end) + " of the .bin",
              std::to_string(offset));
     end += static_cast<int64_t>(length) * width;
@@ -106,17 +134,20 @@ void TokenFile::read_index(const std::string &path) {
   if (end != bin->size())
     refuse(lengths, "lengths that add up to the " + std::to_string(bin->size()) + " bytes of " + quote(bin->path),
            std::to_string(end) + " bytes");
+  int64_t least = 0;
   for (uint64_t i = 0; i < boundaries; ++i) {
-    int64_t at = documents + 8 * static_cast<int64_t>(i), boundary = load<int64_t>(bytes + at);
-    int64_t least = i ? load<int64_t>(bytes + at - 8) : 0;
+    int64_t at = documents + 8 * static_cast<int64_t>(i), boundary = boundary_of.next();
     if (boundary < least || boundary > n || (i == 0 && boundary != 0) || (i + 1 == boundaries && boundary != n))
       refuse(at, "document boundaries that rise from 0 to " + std::to_string(n), std::to_string(boundary));
+    least = boundary;
   }
 }
 
 void TokenFile::read(int64_t sample, int32_t *out) const {
   int64_t first = sample * seq_length;
-  const unsigned char *bytes = bin->bytes() + first * width;
+  std::vector<unsigned char> buffer(static_cast<size_t>((seq_length + 1) * width));
+  bin->read(first * width, buffer.data(), (seq_length + 1) * width);
+  const unsigned char *bytes = buffer.data();
   for (int64_t i = 0; i <= seq_length; ++i) {
     uint32_t id = width == 2 ? load<uint16_t>(bytes + 2 * i) : width == 4 ? load<uint32_t>(bytes + 4 * i) : bytes[i];
     if (id >= static_cast<uint64_t>(vocab))

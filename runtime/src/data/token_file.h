@@ -2,11 +2,12 @@
 //
 // A headerless little-endian .bin, or a Megatron prefix whose .idx says how wide its .bin is; either way one stream in
 // which sample i is the S + 1 tokens from i * S on. Invariant: what the file claims was checked when it was opened.
+// Ranks that are threads share one.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "mapped_file.h"
+#include "open_file.h"
 
 #include <memory>
 
@@ -24,12 +25,12 @@ public:
   const std::string &path() const { return bin->path; }
 
   /// Writes the seq_length + 1 ids of sample i. Throws Failure 4 with file, byte offset, sample and position at an id
-  /// outside [0, vocab).
+  /// outside [0, vocab), and when the file has become shorter.
   void read(int64_t sample, int32_t *out) const;
 
 private:
   void read_index(const std::string &path);
-  std::unique_ptr<MappedFile> bin;
+  std::unique_ptr<OpenFile> bin;
   int64_t seq_length, vocab, count = 0;
   int width = 2; ///< bytes of an id
 };

@@ -41,7 +41,7 @@ TokenSource::TokenSource(const std::vector<std::string> &paths, int64_t seq_leng
                          std::to_string(global_batch * seq_length + 1) + " tokens (global batch " +
                          std::to_string(global_batch) + " x sequence " + std::to_string(seq_length) + " + 1), got " +
                          std::to_string(tokens) + "; lower --global-batch-size or --seq-length when compiling"};
-  blend = std::make_unique<Blend>(std::move(weights));
+  blend.emplace(std::move(weights));
 }
 
 int64_t TokenSource::samples() const {

@@ -9,11 +9,13 @@
 #include "token_file.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace lf::rt {
 
+/// A copy reads the same open files; each rank has one, since a blend remembers where it is.
 class TokenSource {
 public:
   /// `paths`: one path, or weight path weight path ... Throws Failure 4 as TokenFile does, or when all files together
@@ -30,7 +32,7 @@ public:
 
 private:
   std::vector<std::shared_ptr<TokenFile>> files;
-  std::unique_ptr<Blend> blend;
+  std::optional<Blend> blend;
   bool shuffle;
   uint64_t seed;
 };

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "files.h"
 
-#include "../data/mapped_file.h"
+#include "../data/open_file.h"
 #include "../rank.h"
 #include "text.h"
 
@@ -75,8 +75,10 @@ void write_text(const std::string &path, const std::string &text) {
 }
 
 std::string read_text(const std::string &what, const std::string &path) {
-  MappedFile file(what, path); // refuses a pipe, for which a stream would wait
-  return std::string(reinterpret_cast<const char *>(file.bytes()), static_cast<size_t>(file.size()));
+  OpenFile file(what, path); // refuses a pipe, for which a stream would wait
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, text.data(), file.size());
+  return text;
 }
 
 void make_folder(const std::string &what, const std::string &path) {

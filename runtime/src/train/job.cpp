@@ -7,7 +7,6 @@
 
 #include "../comm/comm.h"
 #include "../comm/mesh.h"
-#include "../data/token_source.h"
 #include "device.h"
 #include "export.h"
 #include "files.h"
@@ -23,11 +22,6 @@
 
 namespace lf::rt {
 namespace {
-
-std::shared_ptr<TokenSource> open_data(const Job &job) {
-  return std::make_shared<TokenSource>(job.options.data_path, job.program->seq_length, job.global_batch,
-                                       job.program->vocab, job.options.shuffle, job.seed);
-}
 
 void find_weights(Job &job) {
   const std::string &path = job.options.load;
@@ -87,7 +81,7 @@ std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
                          ", with which the checkpoint was made, got " + std::to_string(job->seed) +
                          "; leave --seed out to resume"};
 
-  std::shared_ptr<TokenSource> data = open_data(*job);
+  auto data = std::make_unique<TokenSource>(o.data_path, program.seq_length, job->global_batch, program.vocab, o.shuffle, job->seed);
   job->steps = o.train_iters     ? *o.train_iters
                : o.train_samples ? *o.train_samples / job->global_batch
                                  : std::max<int64_t>(1, data->samples() / job->global_batch);
@@ -101,6 +95,7 @@ std::unique_ptr<Job> prepare(const lf_program &program, Options options) {
   std::vector<int32_t> tokens(static_cast<size_t>(program.seq_length + 1));
   for (int64_t i = 0, first = job->checkpoint ? job->checkpoint->consumed : 0; i < job->global_batch; ++i)
     data->read(first + i, tokens.data());
+  job->data = std::move(data);
   check_outputs(o);
   replicas_asked(); // a mistake in it is said before the run, not after
   return job;
@@ -110,7 +105,7 @@ void train(Job &job, lf_rank &c) {
   const Options &o = job.options;
   c.seed = job.seed;
   c.options = &job.options;
-  c.tokens = open_data(job);
+  c.tokens = std::make_shared<TokenSource>(*job.data);
   if (c.rank == 0 && !o.save.empty()) // before anything is written; the first wait for rank 0 tells the others
     job.saving = std::make_unique<FolderLock>("--save", o.save);
   rehearse(c);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "../data/token_source.h"
 #include "checkpoint.h"
 #include "files.h"
 #include "hf_weights.h"
@@ -24,6 +25,7 @@ struct Job {
   uint64_t seed = default_seed;
   std::optional<CheckpointInfo> checkpoint;
   std::unique_ptr<HfWeights> weights;
+  std::unique_ptr<const TokenSource> data;
   std::unique_ptr<LearningRate> rate;
   std::unique_ptr<FolderLock> saving; ///< of --save, in the process of rank 0
   std::atomic<bool> stopped{false}; ///< by a signal, at a step boundary

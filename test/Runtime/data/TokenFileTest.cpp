@@ -70,6 +70,30 @@ TEST(TokenFile, RefusesFilesOfAWrongSize) {
   expect(refusal(4, [&] { TokenFile(folder.path, 4, 100); }), "got a directory");
 }
 
+// Somebody cuts the file off under a run: an error, not a signal.
+TEST(TokenFile, AFileThatIsCutOffIsNamed) {
+  Folder folder;
+  const std::string path = folder.write_u16("t.bin", std::vector<int64_t>(100000, 3));
+  TokenFile file(path, 4, 10);
+  std::vector<int32_t> tokens(5);
+  file.read(20000, tokens.data());
+  std::filesystem::resize_file(path, 10002);
+  file.read(1249, tokens.data());
+  expect(refusal(4, [&] { file.read(1250, tokens.data()); }),
+         "--data-path: \"" + path + "\": expected the 200000 bytes that it had when it was opened, got its end at byte 10002; "
+         "it was cut off while it was in use: restore it and start again");
+  expect(refusal(4, [&] { file.read(20000, tokens.data()); }), "got its end at byte 160000");
+}
+
+// More documents than one block of the index holds.
+TEST(TokenFile, ReadsALongIndex) {
+  Folder folder;
+  folder.write_indexed("p", std::vector<std::vector<int64_t>>(70000, {5}), 2);
+  EXPECT_EQ(TokenFile(folder / "p", 4, 100).tokens(), 70000);
+  std::filesystem::resize_file(folder / "p.bin", 2 * 69999);
+  expect(refusal(4, [&] { TokenFile(folder / "p", 4, 100); }), "expected lengths that add up to the 139998 bytes");
+}
+
 TEST(TokenFile, ReadsAMegatronPrefix) {
   Folder folder;
   folder.write_indexed("p", {{5, 6}, {}, {7, 8, 9}}, 2);

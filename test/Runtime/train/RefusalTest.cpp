@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 #include "TinyProgram.h"
 
+#include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <unistd.h>
 
 using namespace lf::rt::test;
@@ -59,6 +61,25 @@ TEST(Refusal, IdBeyondTheVocabularyInALaterBatch) {
         << result.err;
     EXPECT_EQ(column(folder / "m.jsonl", "step").size(), 1u);
   }
+}
+
+TEST(Refusal, DataThatAreCutOffDuringTheRun) {
+  Folder folder;
+  TinyProgram tiny(1, 2, 1);
+  write_file(folder / "t.bin", std::string(2 * 100000, '\0'));
+  TinyProgram::sleep_ms = 20;
+  std::thread cut([&] {
+    for (int i = 0; i < 2000 && read_file(folder / "m.jsonl").empty(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    fs::resize_file(folder / "t.bin", 0);
+  });
+  Result result = run(tiny, {"--data-path", folder / "t.bin", "--train-iters", "2000", "--metrics", folder / "m.jsonl"});
+  cut.join();
+  TinyProgram::sleep_ms = 0;
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(result.err.find("t.bin\": expected the 200000 bytes that it had when it was opened, got its end at byte"),
+            std::string::npos)
+      << result.err;
 }
 
 TEST(Refusal, Outputs) {
