@@ -198,16 +198,17 @@ void Analyzer::gradients(::lf::PipelineRankReport &rank) {
 }
 
 void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
+  SymbolTable symbols(module);
   for (Operation &line : program.getBody().front()) {
     if (auto run = dyn_cast<RunOp>(line)) {
       ::lf::Pass pass = passOf(run);
-      forEachRun(module.lookupSymbol<StageOp>(run.getStage()), [&](StringRef owner, int64_t times, int64_t) {
+      forEachRun(symbols.lookup<StageOp>(run.getStage()), [&](StringRef owner, int64_t times, int64_t) {
         const ::lf::LayerProfile &p = profile(owner);
         addTraffic(rank.traffic, pass == ::lf::Pass::F ? p.forward : pass == ::lf::Pass::B ? p.backward : p.weight, times);
       });
     } else if (auto send = dyn_cast<SendOp>(line)) {
       // Between stages travels the residual stream, or its cotangent: the input of any layer or of the head.
-      if (auto head = module.lookupSymbol<func::FuncOp>("head.fwd"))
+      if (auto head = symbols.lookup<func::FuncOp>("head.fwd"))
         ::lf::addTraffic(rank.traffic, {"pp", "send", 1, bytesOf(head.getArgumentTypes().front())});
     } else if (isa<SyncGradsOp>(line)) {
       gradients(rank);

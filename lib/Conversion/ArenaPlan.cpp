@@ -5,20 +5,58 @@
 //===----------------------------------------------------------------------===//
 #include "lf/Conversion/ArenaPlan.h"
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <queue>
 #include <tuple>
 
 using namespace lf;
 
-/// Places buffers in `order` into the tightest gap (or the lowest), among those placed before that are alive with it.
-static int64_t place(std::vector<Lifetime> &buffers, const std::vector<size_t> &order, bool tightest, bool byTime) {
+/// Places buffers in order of time into the lowest gap that takes them; what ended stays ended.
+static int64_t placeByTime(std::vector<Lifetime> &buffers, const std::vector<size_t> &order) {
+  int64_t top = 0;
+  std::map<int64_t, int64_t> gaps = {{0, std::numeric_limits<int64_t>::max()}}; // offset -> end; the last is open
+  std::priority_queue<std::pair<int64_t, size_t>, std::vector<std::pair<int64_t, size_t>>, std::greater<>> alive; // by last
+  for (size_t i : order) {
+    Lifetime &b = buffers[i];
+    for (; !alive.empty() && alive.top().first < b.first; alive.pop()) {
+      const Lifetime &dead = buffers[alive.top().second];
+      auto behind = gaps.lower_bound(dead.offset);
+      int64_t end = dead.offset + aligned(dead.bytes);
+      if (behind->first == end) { // the open gap is behind every buffer
+        end = behind->second;
+        behind = gaps.erase(behind);
+      }
+      if (behind != gaps.begin() && std::prev(behind)->second == dead.offset)
+        std::prev(behind)->second = end;
+      else
+        gaps.emplace(dead.offset, end);
+    }
+    const int64_t size = aligned(b.bytes);
+    auto gap = gaps.begin();
+    while (gap->second - gap->first < size)
+      ++gap;
+    b.offset = gap->first;
+    top = std::max(top, b.offset + size);
+    if (size == 0)
+      continue;
+    const int64_t end = gap->second;
+    gaps.erase(gap);
+    if (b.offset + size < end)
+      gaps.emplace(b.offset + size, end);
+    alive.push({b.last, i});
+  }
+  return top;
+}
+
+/// Places buffers in `order` into the tightest gap among those placed before that are alive with them.
+static int64_t placeTightest(std::vector<Lifetime> &buffers, const std::vector<size_t> &order) {
   int64_t top = 0;
   std::vector<size_t> placed, near;
   for (size_t i : order) {
     Lifetime &b = buffers[i];
-    if (byTime) // In order of time, what ended stays ended.
-      std::erase_if(placed, [&](size_t j) { return buffers[j].last < b.first; });
     near.clear();
     for (size_t j : placed)
       if (buffers[j].first <= b.last && b.first <= buffers[j].last)
@@ -29,7 +67,7 @@ static int64_t place(std::vector<Lifetime> &buffers, const std::vector<size_t> &
       int64_t gap = buffers[j].offset - at;
       if (gap >= size && gap < bestGap) {
         best = at;
-        bestGap = tightest ? gap : 0;
+        bestGap = gap;
       }
       at = std::max(at, buffers[j].offset + aligned(buffers[j].bytes));
     }
@@ -45,7 +83,7 @@ int64_t lf::planArena(std::vector<Lifetime> &buffers) {
   std::iota(time.begin(), time.end(), size_t(0));
   std::sort(time.begin(), time.end(),
             [&](size_t x, size_t y) { return std::pair(buffers[x].first, x) < std::pair(buffers[y].first, y); });
-  int64_t bytes = place(buffers, time, false, true);
+  int64_t bytes = placeByTime(buffers, time);
   // Quadratic: not for programs of thousands of micro-batches, whose bundles are of few sizes anyway.
   if (buffers.size() > 2000)
     return bytes;
@@ -54,7 +92,7 @@ int64_t lf::planArena(std::vector<Lifetime> &buffers) {
   std::sort(size.begin(), size.end(), [&](size_t x, size_t y) {
     return std::tuple(-buffers[x].bytes, buffers[x].first, x) < std::tuple(-buffers[y].bytes, buffers[y].first, y);
   });
-  if (int64_t otherBytes = place(other, size, true, false); otherBytes < bytes) {
+  if (int64_t otherBytes = placeTightest(other, size); otherBytes < bytes) {
     buffers = std::move(other);
     return otherBytes;
   }

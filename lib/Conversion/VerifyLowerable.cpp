@@ -301,17 +301,16 @@ static LogicalResult verifyStages(ModuleOp module) {
   });
   if (lines.wasInterrupted())
     return failure();
-  lines = module.walk([&](lf::ProgramOp program) {
+  llvm::SmallDenseSet<Attribute> names;
+  for (lf::StageOp stage : stages)
+    names.insert(stage.getSymNameAttr());
+  for (lf::ProgramOp program : module.getOps<lf::ProgramOp>())
     for (Operation &line : program.getBody().front())
-      for (NamedAttribute attr : line.getAttrs())
-        if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attr.getValue());
-            symbol && !module.lookupSymbol<lf::StageOp>(symbol.getAttr())) {
-          line.emitOpError() << "expected a stage, got " << symbol;
-          return WalkResult::interrupt();
-        }
-    return WalkResult::advance();
-  });
-  return failure(lines.wasInterrupted());
+      for (StringRef place : {"stage", "from", "to"}) // getAttrs would make a dictionary for every line
+        if (auto symbol = dyn_cast_or_null<FlatSymbolRefAttr>(line.getInherentAttr(place).value_or(Attribute()));
+            symbol && !names.contains(symbol.getAttr()))
+          return line.emitOpError() << "expected a stage, got " << symbol;
+  return success();
 }
 
 LogicalResult verifyLowerable(ModuleOp module) {

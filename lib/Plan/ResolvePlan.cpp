@@ -195,8 +195,22 @@ static void mtp(const ParallelPlan &p, const ModelConfig &m) {
                 " without labels; lower it or raise --seq-length");
 }
 
+/// Every pass of every micro-batch is a line of a program: 2^17 forward take seconds to plan, and 90 MB of executable.
+static void scheduleSize(const ParallelPlan &p) {
+  constexpr int64_t most = int64_t{1} << 17;
+  const int64_t stages = p.pp * p.vpp, microBatches = p.microBatches(), step = p.microBatch * p.dp;
+  if (stages <= most && microBatches <= most / stages)
+    return;
+  throw usage("\"--global-batch-size\": expected at most " + plain(most) + " passes of a micro-batch through a stage in a step, got " +
+              plain(microBatches) + " micro-batches (" + plain(p.globalBatch) + " / (micro-batch " + plain(p.microBatch) + " x dp " +
+              plain(p.dp) + ")) x " + plain(stages) + (stages == 1 ? " stage" : " stages") +
+              "; raise --micro-batch-size or --data-parallel-size, or lower --global-batch-size to " +
+              plain(std::max<int64_t>(most / stages, 1) * step) + " or less");
+}
+
 /// Refuses sizes that the schedule cannot have, before there is any IR.
 static void schedule(const ParallelPlan &p) {
+  scheduleSize(p);
   ScheduleKind kind = parseSchedule(p.schedule);
   if (p.vpp > 1 || (kind != ScheduleKind::gpipe && kind != ScheduleKind::oneForwardOneBackward))
     buildSchedule(kind, {p.pp, p.vpp, p.microBatches(), p.groupSize, false, p.overlapP2p});

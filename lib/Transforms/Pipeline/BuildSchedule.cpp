@@ -9,6 +9,7 @@
 #include "lf/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include <set>
 
 namespace mlir::lf {
 #define GEN_PASS_DEF_LFBUILDSCHEDULE
@@ -26,16 +27,20 @@ namespace {
 class Slots {
 public:
   void take(int64_t microBatch) {
-    auto free = llvm::find(owners, -1);
-    if (free == owners.end())
-      free = owners.insert(owners.end(), -1);
-    *free = microBatch;
+    if (free.empty())
+      free.insert(int64_t(places.size()));
+    places[microBatch] = *free.begin();
+    free.erase(free.begin());
   }
-  int64_t of(int64_t microBatch) const { return llvm::find(owners, microBatch) - owners.begin(); }
-  void release(int64_t microBatch) { *llvm::find(owners, microBatch) = -1; }
+  int64_t of(int64_t microBatch) const { return places.lookup(microBatch); }
+  void release(int64_t microBatch) {
+    free.insert(places.lookup(microBatch));
+    places.erase(microBatch);
+  }
 
 private:
-  SmallVector<int64_t> owners;
+  llvm::DenseMap<int64_t, int64_t> places;
+  std::set<int64_t> free; ///< below the highest that was ever taken
 };
 
 struct BuildSchedule : public mlir::lf::impl::LfBuildScheduleBase<BuildSchedule> {

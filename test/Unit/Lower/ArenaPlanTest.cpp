@@ -44,6 +44,31 @@ TEST(ArenaPlan, OneSizeIsOptimal) {
   EXPECT_EQ(planArena(buffers), 4 * 640);
 }
 
+// As the bundles of gpipe with many micro-batches: time must not grow with the square.
+TEST(ArenaPlan, ManyAliveAtOnce) {
+  constexpr int64_t count = 200000;
+  std::vector<Lifetime> buffers;
+  for (int64_t i = 0; i < count; ++i)
+    buffers.push_back({64 + i % 3 * 64, i, 2 * count - i, -1});
+  EXPECT_EQ(planArena(buffers), count * 128 - 64);
+}
+
+// In order of time: what is freed on both sides of a gap joins it.
+TEST(ArenaPlan, ManyOfSeveralSizesNeverOverlap) {
+  std::mt19937 random(11);
+  std::vector<Lifetime> buffers(2500);
+  for (int64_t i = 0; i < int64_t(buffers.size()); ++i)
+    buffers[i] = {int64_t(random() % 1000), i / 2, i / 2 + int64_t(random() % 40), -1};
+  int64_t bytes = planArena(buffers);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      bool together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+      bool apart = buffers[i].offset + buffers[i].bytes <= buffers[j].offset || buffers[j].offset + buffers[j].bytes <= buffers[i].offset;
+      ASSERT_TRUE(!together || apart || buffers[i].bytes == 0 || buffers[j].bytes == 0) << i << " and " << j;
+      ASSERT_LE(buffers[i].offset + buffers[i].bytes, bytes);
+    }
+}
+
 // A large buffer fits the hole that two dead neighbours leave only when it is placed first.
 TEST(ArenaPlan, LargestFirstBeatsOrderOfTime) {
   std::vector<Lifetime> buffers = {{64, 0, 1, -1}, {64, 0, 3, -1}, {128, 2, 4, -1}};
