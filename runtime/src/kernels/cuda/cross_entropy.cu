@@ -68,9 +68,23 @@ __global__ void gradient(const T *l, const float *m, const float *z, const int32
   });
 }
 
-template <class T> bool packs(int64_t v, const T *l, const T *dl = nullptr) { return v % wide == 0 && aligned(l, dl); }
-
-int threads(int64_t v, int width) { return row_threads(v, width, 512); }
+/// launch(logits, width, blocks, threads) for a block a row of l [rows, v], and `to` alike; `width` is an integral_constant:
+/// elements of a pack.
+template <class Launch>
+void on_rows(lf_rank *c, const char *what, const void *l, const void *to, int64_t rows, int64_t v, Launch launch) {
+  if (rows <= 0)
+    return;
+  const dim3 blocks(static_cast<unsigned>(rows));
+  auto threads = [v](int width) { return dim3(static_cast<unsigned>(row_threads(v, width, 512))); };
+  with_real(c, what, [&](auto real) {
+    const auto *logits = in<decltype(real)>(l);
+    if (v % wide == 0 && aligned(logits, in<decltype(real)>(to)))
+      launch(logits, std::integral_constant<int, wide>{}, blocks, threads(wide));
+    else
+      launch(logits, std::integral_constant<int, 1>{}, blocks, threads(1));
+    LF_LAUNCHED(what);
+  });
+}
 
 template <class T>
 void pick(lf_rank *c, const char *what, const T *l, const int32_t *labels, float *t, int64_t rows, int64_t v,
@@ -85,37 +99,18 @@ void pick(lf_rank *c, const char *what, const T *l, const int32_t *labels, float
 
 void lf_row_max(lf_rank *c, const char *what, const void *l, void *m, int64_t rows, int64_t v, int64_t offset,
                 int64_t valid) {
-  if (rows <= 0)
-    return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const unsigned blocks = static_cast<unsigned>(rows);
-  cudaStream_t stream = cuda(c).compute();
-  with_real(c, what, [&](auto real) {
-    using T = decltype(real);
-    const T *logits = in<T>(l);
-    if (packs(v, logits))
-      row_max<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, out<float>(m), v, columns);
-    else
-      row_max<1><<<blocks, threads(v, 1), 0, stream>>>(logits, out<float>(m), v, columns);
-    LF_LAUNCHED(what);
+  on_rows(c, what, l, l, rows, v, [&](const auto *logits, auto width, dim3 blocks, dim3 block) {
+    row_max<decltype(width)::value><<<blocks, block, 0, cuda(c).compute()>>>(logits, out<float>(m), v, columns);
   });
 }
 
 void lf_sum_exp(lf_rank *c, const char *what, const void *l, const void *m, void *z, int64_t rows, int64_t v,
                 int64_t offset, int64_t valid) {
-  if (rows <= 0)
-    return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const unsigned blocks = static_cast<unsigned>(rows);
-  cudaStream_t stream = cuda(c).compute();
-  with_real(c, what, [&](auto real) {
-    using T = decltype(real);
-    const T *logits = in<T>(l);
-    if (packs(v, logits))
-      sum_exp<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, in<float>(m), out<float>(z), v, columns);
-    else
-      sum_exp<1><<<blocks, threads(v, 1), 0, stream>>>(logits, in<float>(m), out<float>(z), v, columns);
-    LF_LAUNCHED(what);
+  on_rows(c, what, l, l, rows, v, [&](const auto *logits, auto width, dim3 blocks, dim3 block) {
+    sum_exp<decltype(width)::value>
+        <<<blocks, block, 0, cuda(c).compute()>>>(logits, in<float>(m), out<float>(z), v, columns);
   });
 }
 
@@ -138,20 +133,10 @@ void lf_nll(lf_rank *c, const char *what, const void *z, const void *m, const vo
 void lf_cross_entropy_grad(lf_rank *c, const char *what, const void *l, const void *m, const void *z,
                            const int32_t *labels, const void *g, void *dl, int64_t rows, int64_t v, int64_t offset,
                            int64_t valid) {
-  if (rows <= 0)
-    return;
   const int64_t columns = valid_columns(v, offset, valid);
-  const unsigned blocks = static_cast<unsigned>(rows);
-  cudaStream_t stream = cuda(c).compute();
-  with_real(c, what, [&](auto real) {
-    using T = decltype(real);
-    const T *logits = in<T>(l);
-    T *to = out<T>(dl);
-    const float *top = in<float>(m), *sums = in<float>(z), *slope = in<float>(g);
-    if (packs<T>(v, logits, to))
-      gradient<wide><<<blocks, threads(v, wide), 0, stream>>>(logits, top, sums, labels, slope, to, v, offset, columns);
-    else
-      gradient<1><<<blocks, threads(v, 1), 0, stream>>>(logits, top, sums, labels, slope, to, v, offset, columns);
-    LF_LAUNCHED(what);
+  on_rows(c, what, l, dl, rows, v, [&](const auto *logits, auto width, dim3 blocks, dim3 block) {
+    using T = std::remove_const_t<std::remove_pointer_t<decltype(logits)>>;
+    gradient<decltype(width)::value><<<blocks, block, 0, cuda(c).compute()>>>(
+        logits, in<float>(m), in<float>(z), labels, in<float>(g), out<T>(dl), v, offset, columns);
   });
 }
