@@ -57,7 +57,7 @@ Options parse(int argc, char **argv) {
     else if (flag == "--keep")
       o.keep = need(i);
     else if (flag == "--print")
-      o.printed = static_cast<int64_t>(integer(i, 1));
+      o.printed = static_cast<int64_t>(integer(i, 2)); // no plan is drawn for one
     else
       throw usage("expected --first N, --count N, --jobs N, --seed N, --keep DIR or --print RANKS --keep DIR, got \"" + flag + "\"");
   }
