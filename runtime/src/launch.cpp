@@ -173,8 +173,9 @@ std::string outcome(const Seat &seat, int32_t culprit, const Failure &first) {
 
 // ---- Threads ------------------------------------------------------------------------------------------------------
 
+/// `exits`: after a failure the process ends here, and nothing of the ranks is taken down.
 int run_threads(const lf_program &program, const LaunchOptions &options, double timeout, const Body &body,
-                const MakeTransport &make) {
+                const MakeTransport &make, bool exits) {
   const int32_t world = static_cast<int32_t>(mesh_size(program));
   std::vector<Seat> seats(world);
   std::mutex mutex; // guards what follows, and the seats' `ended`
@@ -227,7 +228,7 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
     for (const Seat &seat : seats)
       text += "lf: " + seat.rank.trace->report(seat.rank.rank);
   std::fputs(text.c_str(), stderr);
-  if (!all) { // threads that cannot be stopped still use the seats
+  if (!all || exits) { // threads that cannot be stopped still use the seats
     std::fflush(nullptr);
     std::_Exit(first.code);
   }
@@ -240,12 +241,12 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
   if (!environment_switch("LF_LOCAL", false) && ranks > 1 && own_devices() >= ranks)
     return run_threads(program, options, timeout, body, [timeout, address = nccl::own_address()](Seat &seat) {
       return make_nccl_transport(seat.rank, address, timeout, false);
-    });
+    }, /*exits=*/true); // to free what aborted communicators of one process share can wait for ever
 #endif
   auto job = std::make_shared<LocalJob>(static_cast<int32_t>(mesh_size(program)));
   return run_threads(program, options, timeout, body, [job](Seat &seat) {
     return make_local_transport(job, seat.rank.rank, {seat.rank.trace.get(), &seat.rank.at});
-  });
+  }, /*exits=*/false);
 }
 
 // What a rank that is a process joins, by the back end that this runtime was built with.
