@@ -236,17 +236,20 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
 }
 
 int run_threads(const lf_program &program, const LaunchOptions &options, double timeout, const Body &body) {
+  const int32_t world = static_cast<int32_t>(mesh_size(program));
 #if defined(LF_HAVE_NCCL)
-  const int64_t ranks = mesh_size(program);
-  if (!environment_switch("LF_LOCAL", false) && ranks > 1 && own_devices() >= ranks)
-    return run_threads(program, options, timeout, body, [timeout, address = nccl::own_address()](Seat &seat) {
-      return make_nccl_transport(seat.rank, address, timeout, false);
-    }, /*exits=*/true); // to free what aborted communicators of one process share can wait for ever
+  if (!environment_switch("LF_LOCAL", false) && world > 1 && own_devices() >= world) {
+    auto join = [timeout, address = nccl::own_address()](Seat &seat) {
+      return make_nccl_transport(seat.rank, address, timeout, /*owns_process=*/false);
+    };
+    // To free what aborted communicators of one process share can take for ever.
+    return run_threads(program, options, timeout, body, join, /*exits=*/true);
+  }
 #endif
-  auto job = std::make_shared<LocalJob>(static_cast<int32_t>(mesh_size(program)));
-  return run_threads(program, options, timeout, body, [job](Seat &seat) {
+  auto join = [job = std::make_shared<LocalJob>(world)](Seat &seat) {
     return make_local_transport(job, seat.rank.rank, {seat.rank.trace.get(), &seat.rank.at});
-  }, /*exits=*/false);
+  };
+  return run_threads(program, options, timeout, body, join, /*exits=*/false);
 }
 
 // What a rank that is a process joins, by the back end that this runtime was built with.
@@ -270,7 +273,8 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
   const int32_t rank = own_rank(launcher);
   Seat seat;
   prepare(seat, program, options, rank, false);
-  std::shared_ptr<Transport> transport = occupy(seat, [timeout](Seat &s) { return join_job(s, timeout); }, timeout, body, [] {});
+  auto join = [timeout](Seat &s) { return join_job(s, timeout); };
+  std::shared_ptr<Transport> transport = occupy(seat, join, timeout, body, [] {});
   seat.ended = true;
   if (seat.failure.code == 0)
     return 0;
