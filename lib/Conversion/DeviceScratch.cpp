@@ -13,10 +13,10 @@ using namespace mlir::lfrt;
 
 static int64_t scratchOf(LaunchOp op, bool deterministic) {
   auto arg = [&](unsigned i) { return cast<IntegerAttr>(op.getArgs()[i]).getInt(); };
-  bool rounded = cast<BufferType>(op.getInputs().empty() ? op.getOutputs().front().getType()
-                                                         : op.getInputs().front().getType())
-                     .getElement()
-                     .isBF16();
+  bool rounded =
+      cast<BufferType>(op.getInputs().empty() ? op.getOutputs().front().getType() : op.getInputs().front().getType())
+          .getElement()
+          .isBF16();
   if (op.getKernel() == "attention_grad")
     return rounded ? ::lf::attention_grad_scratch(arg(0), arg(1), arg(2), arg(3), arg(4), arg(5), deterministic)
                    : arg(0) * arg(2) * arg(3) * arg(4) * 4;

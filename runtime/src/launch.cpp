@@ -36,8 +36,8 @@ static int64_t read_integer(const char *name, const char *text, int64_t least) {
   return value;
 }
 
-/// Two variables of a launcher. No one sets half of a `whole` pair; SLURM sets SLURM_NTASKS in the shell of an allocation
-/// too, where a program is started alone, and not every PMI tells its size.
+/// Two variables of a launcher. No one sets half of a `whole` pair; SLURM sets SLURM_NTASKS in the shell of an
+/// allocation too, where a program is started alone, and not every PMI tells its size.
 struct Pair {
   const char *rank, *world;
   bool whole;
@@ -56,10 +56,11 @@ static void check_half(const Pair &pair, const std::optional<Launcher> &launcher
   const int64_t value = rank ? read_integer(pair.rank, rank, 0) : read_integer(pair.world, world, 1);
   if (launcher && value == (rank ? launcher->rank : launcher->world))
     return;
-  throw Failure{2, "expected the environment variable " + missing + " beside " + name + "=" + std::to_string(value) + ", got " +
-                       (launcher ? "rank " + std::to_string(launcher->rank) + " of " + launcher->variable + "=" +
-                                       std::to_string(launcher->world) + " alone; set both, or unset " + name
-                                 : "none; set both, or unset " + name + " to run every rank as a thread of this process")};
+  throw Failure{
+      2, "expected the environment variable " + missing + " beside " + name + "=" + std::to_string(value) + ", got " +
+             (launcher ? "rank " + std::to_string(launcher->rank) + " of " + launcher->variable + "=" +
+                             std::to_string(launcher->world) + " alone; set both, or unset " + name
+                       : "none; set both, or unset " + name + " to run every rank as a thread of this process")};
 }
 
 std::optional<Launcher> find_launcher() {

@@ -71,13 +71,15 @@ void Metrics::open_file() {
     std::fclose(file);
   file = std::fopen(path.c_str(), "ae");
   if (!file)
-    throw Failure{4, "--metrics: " + quote(path) + ": expected a file that can be written to, got: " + std::strerror(errno)};
+    throw Failure{4, "--metrics: " + quote(path) +
+                         ": expected a file that can be written to, got: " + std::strerror(errno)};
   struct stat status;
   if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) && !lock_file(fileno(file))) {
     std::fclose(std::exchange(file, nullptr));
-    throw Failure{4, "--metrics: " + quote(path) +
-                         ": expected a file that no other run writes, got one that a run is writing; wait for its end, or name "
-                         "another file"};
+    throw Failure{
+        4, "--metrics: " + quote(path) +
+               ": expected a file that no other run writes, got one that a run is writing; wait for its end, or name "
+               "another file"};
   }
 }
 
@@ -192,12 +194,15 @@ void Metrics::print_memory() {
   for (size_t i = 0; i < std::min(devices.size(), lines); ++i) {
     const auto &[use, ranks] = devices[i];
     const int64_t driver = use.context + use.transport, rest = use.reported - use.planned - use.beside - driver;
-    const std::string who = ranks.size() == 1 ? "rank " + std::to_string(ranks[0]) : std::to_string(ranks.size()) + " ranks";
-    std::printf("memory of GPU %d, %s: planned arenas %s, workspaces and messages %s, driver and libraries about %s; the driver "
+    const std::string who =
+        ranks.size() == 1 ? "rank " + std::to_string(ranks[0]) : std::to_string(ranks.size()) + " ranks";
+    std::printf("memory of GPU %d, %s: planned arenas %s, workspaces and messages %s, driver and libraries about %s; "
+                "the driver "
                 "reports %s in use, %s (%.1f %%) %s\n",
                 use.device, who.c_str(), mebi(use.planned).c_str(), mebi(use.beside).c_str(), mebi(driver).c_str(),
                 mebi(use.reported).c_str(), mebi(std::abs(rest)).c_str(),
-                100.0 * static_cast<double>(std::abs(rest)) / static_cast<double>(use.reported), rest < 0 ? "less" : "more");
+                100.0 * static_cast<double>(std::abs(rest)) / static_cast<double>(use.reported),
+                rest < 0 ? "less" : "more");
   }
 }
 

@@ -1,7 +1,7 @@
 //===- rehearse_cuda.cpp - A step before the first one --------------------===//
 //
-// A kernel's code is loaded when it is first launched, and that may wait for all that runs on the device: for a message of
-// another rank, which may need that very kernel. Here no message is under way.
+// A kernel's code is loaded when it is first launched, and that may wait for all that runs on the device: for a message
+// of another rank, which may need that very kernel. Here no message is under way.
 //
 //===----------------------------------------------------------------------===//
 #include "../comm/silent/silent.h"

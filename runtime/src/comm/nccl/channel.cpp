@@ -12,7 +12,8 @@ namespace lf::rt::nccl {
 
 Channel::Channel(Session &session, CudaDevice &device, int32_t from, int32_t to, int32_t tag, int64_t bytes,
                  double timeout)
-    : session_(session), device_(device), name_(std::to_string(from) + "/" + std::to_string(to) + "/" + std::to_string(tag)),
+    : session_(session), device_(device),
+      name_(std::to_string(from) + "/" + std::to_string(to) + "/" + std::to_string(tag)),
       role_(session.rank() == from ? 0 : 1), peer_(role_ == 0 ? to : from) {
   LF_CUDA(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   std::string waits = std::string("the first ") + (role_ == 0 ? "receive" : "send") + " of rank " +
@@ -91,7 +92,8 @@ Channel::Posted Channel::make_post() {
   return post;
 }
 
-// The device comes to a message without anything that the host has yet to issue: this wait ends however late receivers are.
+// The device comes to a message without anything that the host has yet to issue: this wait ends however late receivers
+// are.
 bool Channel::behind() {
   std::lock_guard<std::mutex> lock(mutex_);
   return queued_.size() >= 2 && cudaEventQuery(queued_[queued_.size() - 2].packed) == cudaErrorNotReady;

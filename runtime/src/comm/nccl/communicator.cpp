@@ -26,8 +26,8 @@ class NcclCommunicator final : public Communicator {
 public:
   NcclCommunicator(std::shared_ptr<Session> session, lf_rank &c, std::string name, std::vector<int32_t> members,
                    int32_t index, const std::function<ncclComm_t()> &join)
-      : Communicator(std::move(name), std::move(members), index, {c.trace.get(), &c.at}), session_(std::move(session)), c_(c),
-        piece_bytes_(piece_of(size())) {
+      : Communicator(std::move(name), std::move(members), index, {c.trace.get(), &c.at}), session_(std::move(session)),
+        c_(c), piece_bytes_(piece_of(size())) {
     if (size() == 1)
       return;
     const size_t all = static_cast<size_t>((size() + 1) * piece_bytes_);
@@ -89,10 +89,10 @@ void NcclCommunicator::run_on_device(const Call &call) {
   case OpKind::AllToAll:
     LF_NCCL(*session_, ncclGroupStart());
     for (int32_t i = 0; i < size(); ++i) {
-      LF_NCCL(*session_, ncclSend(static_cast<const char *>(call.x) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_,
-                       stream));
-      LF_NCCL(*session_, ncclRecv(static_cast<char *>(call.y) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i, comm_,
-                                  stream));
+      LF_NCCL(*session_, ncclSend(static_cast<const char *>(call.x) + static_cast<size_t>(i) * bytes, bytes, ncclInt8,
+                                  i, comm_, stream));
+      LF_NCCL(*session_, ncclRecv(static_cast<char *>(call.y) + static_cast<size_t>(i) * bytes, bytes, ncclInt8, i,
+                                  comm_, stream));
     }
     return LF_NCCL(*session_, ncclGroupEnd());
   default:

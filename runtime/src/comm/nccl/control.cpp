@@ -53,7 +53,8 @@ Address own_address() {
   if (socket >= 0)
     close(socket);
   if (!found)
-    throw Failure{5, std::string("expected a free port of 127.0.0.1 on this host, got \"") + std::strerror(error) + "\""};
+    throw Failure{5,
+                  std::string("expected a free port of 127.0.0.1 on this host, got \"") + std::strerror(error) + "\""};
   return {"127.0.0.1", ntohs(address.sin_port)};
 }
 

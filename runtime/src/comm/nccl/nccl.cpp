@@ -1,9 +1,9 @@
 // nccl.cpp - the transport: groups by splitting the world, messages by channels, failures by the control connection.
 #include "comm/nccl/nccl.h"
 
+#include "comm/mesh.h"
 #include "comm/nccl/channel.h"
 #include "comm/nccl/communicator.h"
-#include "comm/mesh.h"
 #include "lf/driver_memory.h"
 
 #include <algorithm>
@@ -171,9 +171,10 @@ private:
     check_device(call, call.y);
     auto known = channels_.find({call.peer, rank(), call.tag});
     if (known == channels_.end()) // to open it now would wait for a sender who may need what this rank computes next
-      throw Failure{5, "expected the message \"" + std::string(call.what) + "\" from rank " + std::to_string(call.peer) +
-                           ", tag " + std::to_string(call.tag) +
-                           ", to be in the program's table of messages, since its receive is posted, got no such entry"};
+      throw Failure{5,
+                    "expected the message \"" + std::string(call.what) + "\" from rank " + std::to_string(call.peer) +
+                        ", tag " + std::to_string(call.tag) +
+                        ", to be in the program's table of messages, since its receive is posted, got no such entry"};
     known->second->post(call.y, call.count * call.size);
   }
 
@@ -184,7 +185,7 @@ private:
 
   std::shared_ptr<Session> session_;
   lf_rank &c_;
-  int32_t groups_ = 0; ///< made so far
+  int32_t groups_ = 0;                                                                 ///< made so far
   std::mutex mutex_;                                                                   ///< of the map's shape
   std::map<std::tuple<int32_t, int32_t, int32_t>, std::unique_ptr<Channel>> channels_; ///< by from, to, tag
   std::thread helper_;

@@ -15,8 +15,8 @@ namespace lf::rt {
 /// What CUDA has to find in the environment; before its first call of the process.
 void set_nccl_environment();
 
-/// Joins the job as rank c.rank of c.world, which meet at the address. The rank outlives the transport. `owns_process`: see
-/// comm/nccl/session.h. Throws Failure 2 or 5.
+/// Joins the job as rank c.rank of c.world, which meet at the address. The rank outlives the transport. `owns_process`:
+/// see comm/nccl/session.h. Throws Failure 2 or 5.
 std::shared_ptr<Transport> make_nccl_transport(lf_rank &, const nccl::Address &, double timeout, bool owns_process);
 
 /// Ends the process with a code after a failure, when all others have heard of it or `grace` seconds have passed. The

@@ -17,8 +17,8 @@ LF_NCCL_FUNCTION(ncclResult_t, ncclBroadcast,
 LF_NCCL_FUNCTION(ncclResult_t, ncclCommAbort, (ncclComm_t a), (a))
 LF_NCCL_FUNCTION(ncclResult_t, ncclCommDestroy, (ncclComm_t a), (a))
 LF_NCCL_FUNCTION(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t a, ncclResult_t *b), (a, b))
-LF_NCCL_FUNCTION(ncclResult_t, ncclCommInitRankConfig,
-                 (ncclComm_t * a, int b, ncclUniqueId c, int d, ncclConfig_t *e), (a, b, c, d, e))
+LF_NCCL_FUNCTION(ncclResult_t, ncclCommInitRankConfig, (ncclComm_t * a, int b, ncclUniqueId c, int d, ncclConfig_t *e),
+                 (a, b, c, d, e))
 LF_NCCL_FUNCTION(ncclResult_t, ncclCommSplit, (ncclComm_t a, int b, int c, ncclComm_t *d, ncclConfig_t *e),
                  (a, b, c, d, e))
 LF_NCCL_FUNCTION(const char *, ncclGetErrorString, (ncclResult_t a), (a))

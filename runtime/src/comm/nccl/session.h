@@ -17,8 +17,9 @@ namespace lf::rt::nccl {
 
 class Session {
 public:
-  /// Meets rank 0 at the address. `owns_process`: when another rank fails, this process ends by itself within seconds, with
-  /// that rank's code, however stuck it is; ranks that are threads leave that to their launcher. Throws Failure 2 or 5.
+  /// Meets rank 0 at the address. `owns_process`: when another rank fails, this process ends by itself within seconds,
+  /// with that rank's code, however stuck it is; ranks that are threads leave that to their launcher. Throws Failure 2
+  /// or 5.
   Session(int32_t rank, int32_t world, const Address &, double timeout, bool owns_process);
   ~Session();
   Session(const Session &) = delete;

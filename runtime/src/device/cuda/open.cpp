@@ -4,11 +4,11 @@
 #include "comm/comm.h"
 #include "comm/mesh.h"
 #include "context.h"
-#include "lf/driver_memory.h"
-#include "lf/scratch.h"
 #include "device/cuda/cuda_device.h"
 #include "device/device.h"
 #include "launch.h"
+#include "lf/driver_memory.h"
+#include "lf/scratch.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -130,8 +130,9 @@ int64_t device_overhead(const lf_program &p, int32_t pp) {
 void open_device(lf_rank &c) {
   name_thread(c.rank);
   if (c.program->dtype == LF_F64)
-    throw Failure{2, "expected the compute type on cuda to be bfloat16 or float32, got float64; compile with --fp32, or "
-                     "for --target cpu"};
+    throw Failure{2,
+                  "expected the compute type on cuda to be bfloat16 or float32, got float64; compile with --fp32, or "
+                  "for --target cpu"};
   int32_t devices = count_devices();
   std::optional<Launcher> launcher = find_launcher();
   bool alone = !launcher || launcher->world == 1;
