@@ -267,8 +267,9 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   // The file's layout says how many stages a rank has; its sizes must say the same.
   auto layoutGiven = given.find("pipeline-model-parallel-layout");
   auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");
-  if (chunks != file.flags.end() && layoutGiven != given.end() && layoutGiven->second.value() == file.layout &&
-      !file.layout.empty() && chunks->second.value() != plain(p.vpp))
+  if (chunks != file.flags.end() && !file.layout.empty() && layoutGiven != given.end() &&
+      layoutGiven->second.origin.starts_with(file.where + ": ") && layoutGiven->second.value() != autoLayout &&
+      chunks->second.value() != plain(p.vpp))
     throw usage(chunks->second.origin + ": expected " + plain(p.vpp) + ", as many stages a pipeline rank as the file's "
                 "layout has, got " + chunks->second.value() + "; mend one of the two");
   dropDefaults(p, model, request.target);

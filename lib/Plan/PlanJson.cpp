@@ -9,12 +9,14 @@
 #include "lf/Model/Parameters.h"
 #include "lf/Plan/ParallelPlan.h"
 #include "lf/Plan/PipelineSplit.h"
+#include "lf/Schedule/Algorithms.h"
 #include "lf/Schedule/BalancedSplit.h"
-#include "lf/Schedule/LayoutString.h"
+#include "lf/Schedule/StageLayout.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace lf {
 
@@ -100,7 +102,35 @@ static void give(PlanFile &file, std::string name, const std::string &pointer, c
   }
   if (values.size() > 1 && flag->kind != Kind::words)
     throw usage(origin + ": expected one value, got " + std::to_string(values.size()));
-  file.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), origin));
+  Given stated = giveFlag(*flag, std::move(values), origin);
+  auto [other, fresh] = file.flags.try_emplace(flag->name, stated);
+  if (!fresh && other->second.values != stated.values) {
+    const std::string whole = other->second.origin, pointers = whole.substr(file.where.size() + 2);
+    throw usage(origin + ": expected " + other->second.value() + " as " + pointers + " says, got " + stated.value() +
+                "; mend one of the two");
+  }
+}
+
+/// The value of a flag, or what stands for it when it is not given.
+static std::string valueOf(const GivenFlags &flags, const char *name, const char *otherwise = "1") {
+  auto it = flags.find(name);
+  return it == flags.end() ? otherwise : it->second.value();
+}
+
+/// The samples of a step may be stated twice.
+static void checkMicroBatches(const PlanFile &file) {
+  auto batch = file.flags.find("global-batch-size");
+  if (batch == file.flags.end() || file.flags.contains("world-size"))
+    return;
+  int64_t samples = std::stoll(batch->second.value()), step = 0;
+  int64_t micro = std::stoll(valueOf(file.flags, "micro-batch-size"));
+  int64_t dp = std::stoll(valueOf(file.flags, "data-parallel-size"));
+  if (__builtin_mul_overflow(micro, dp, &step) || samples % step != 0 || samples / step == file.microBatches)
+    return; // what does not divide is refused later, unless the command line says otherwise
+  auto plain = [](int64_t n) { return std::to_string(n); };
+  throw usage(at(file, "/micro_batches") + ": expected " + plain(samples / step) + " (" +
+              quote("/options/global-batch-size") + " " + plain(samples) + " / (micro-batch " + plain(micro) +
+              " x dp " + plain(dp) + ")), got " + plain(file.microBatches) + "; mend one of the two");
 }
 
 PlanFile readPlan(const std::string &path) {
@@ -152,15 +182,21 @@ PlanFile readPlan(const std::string &path) {
     // What 1F1B became with the file's chunks, unless stated, is 1F1B again without them.
     auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");
     std::string count = chunks == file.flags.end() ? "1" : chunks->second.value();
-    bool became = *schedule == "interleaved" && !file.flags.contains("pipeline-schedule") && count != "1";
+    bool became =
+        *schedule == "interleaved" && valueOf(file.flags, "pipeline-schedule", "1f1b") == "1f1b" && count != "1";
     give(file, "pipeline-schedule", "/schedule", became ? Json("1f1b") : *schedule);
   }
-  if (const Json *layout = member("layout", Json::value_t::string, "a string"))
-    file.layout = layout->get<std::string>();
+  if (const Json *layout = member("layout", Json::value_t::string, "a string")) {
+    if (*layout == autoLayout)
+      give(file, "pipeline-model-parallel-layout", "/layout", *layout);
+    else
+      file.layout = layout->get<std::string>();
+  }
   if (const Json *count = member("micro_batches", Json::value_t::number_integer, "an integer")) {
     if (*count < 1 || *count > (int64_t{1} << 31) - 1)
       throw usage(at(file, "/micro_batches") + ": expected an integer from 1 to 2147483647, got " + count->dump());
     file.microBatches = count->get<int64_t>();
+    checkMicroBatches(file);
   }
   return file;
 }
@@ -174,9 +210,87 @@ static bool isEven(const ModelConfig &model, int64_t pp, int64_t vpp, const std:
   }
 }
 
-static bool statesAuto(const GivenFlags &flags) {
-  auto it = flags.find("pipeline-model-parallel-layout");
-  return it != flags.end() && it->second.value() == autoLayout;
+static bool any(const GivenFlags &flags, const std::vector<const char *> &names) {
+  return std::any_of(names.begin(), names.end(), [&](const char *name) { return flags.contains(name); });
+}
+
+static const char *const layoutFlag = "pipeline-model-parallel-layout";
+static const char *const chunksFlag = "num-virtual-stages-per-pipeline-rank";
+static const char *const chunkLayersFlag = "num-layers-per-virtual-pipeline-stage";
+static const std::vector<const char *> unevenFlags = {
+    "decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers", "account-for-embedding-in-pipeline-split",
+    "account-for-loss-in-pipeline-split"};
+
+static bool statesAuto(const GivenFlags &flags) { return valueOf(flags, layoutFlag, "") == autoLayout; }
+
+/// The file's "layout" and its options say the same stages, where options say any.
+static void checkLayoutMember(const PlanFile &file, const ModelConfig &model, int64_t pp, int64_t vpp) {
+  const std::vector<std::string> stages = parseLayout(file.layout, at(file, "/layout")).stages;
+  std::string stated, by;
+  if (auto it = file.flags.find(layoutFlag); it != file.flags.end()) {
+    stated = it->second.value();
+    by = it->second.origin.substr(file.where.size() + 2);
+  } else if (any(file.flags, unevenFlags)) {
+    UnevenSplit split;
+    for (auto [name, count] : {std::pair(unevenFlags[0], &split.first), {unevenFlags[1], &split.last}})
+      if (auto it = file.flags.find(name); it != file.flags.end())
+        *count = std::stoll(it->second.value());
+    split.embedding = valueOf(file.flags, unevenFlags[2]) == "true";
+    split.loss = valueOf(file.flags, unevenFlags[3]) == "true";
+    stated = withMtp(model.mtpDepths, unevenLayout(model.layers, pp, vpp, split));
+    by = "the flags for uneven splits in \"/options\"";
+  }
+  if (!stated.empty() && stated != autoLayout && parseLayout(stated, at(file, "/options")).stages != stages)
+    throw usage(at(file, "/layout") + ": expected the stages of " + by + ", " + quote(stated) + ", got " +
+                quote(file.layout) + "; mend one of the two, or remove the option");
+}
+
+/// The file's layout, of which nobody on the command line says another. One that nobody stated follows the sizes; one
+/// that was stated, or edited in the file, is kept, and so is what "auto" came to, as long as it still answers the
+/// question.
+static void mergeLayout(GivenFlags &merged, GivenFlags &given, const PlanFile &file, const ModelConfig &model) {
+  const bool sized = file.flags.contains("pipeline-model-parallel-size");
+  const int64_t pp = std::stoll(valueOf(sized ? file.flags : given, "pipeline-model-parallel-size"));
+  const int64_t vpp = std::stoll(valueOf(file.flags, chunksFlag));
+  const bool automatic = statesAuto(file.flags);
+  checkLayoutMember(file, model, pp, vpp);
+  if (any(file.flags, unevenFlags) ||
+      (!automatic && !file.flags.contains(layoutFlag) && isEven(model, pp, vpp, file.layout)))
+    return;
+  const std::vector<std::string> stages = parseLayout(file.layout).stages;
+  const int64_t count = static_cast<int64_t>(stages.size());
+  int64_t depths = 0;
+  for (const std::string &stage : stages)
+    depths += std::count(stage.begin(), stage.end(), 'm');
+  const std::tuple<const char *, int64_t, const char *> facts[] = {
+      {"pipeline-model-parallel-size", pp, "as many pipeline ranks as it was made for"},
+      {chunksFlag, count / pp, "as many stages a pipeline rank as it has"},
+      {"mtp-num-layers", depths, "as many depths of multi-token prediction as it has"}};
+  for (auto [name, number, what] : facts) {
+    auto it = given.find(name);
+    if (it == given.end() || std::stoll(it->second.value()) == number)
+      continue;
+    if (automatic)
+      return; // another question: "auto" answers again
+    throw usage(it->second.origin + ": expected " + std::to_string(number) + " beside " + at(file, "/layout") + " " +
+                quote(file.layout) + " (" + what + "), got " + it->second.value() +
+                "; state a layout too (--layout, which may be auto), or remove the flag");
+  }
+  const ScheduleKind kind =
+      parseSchedule(valueOf(given, "pipeline-schedule", valueOf(file.flags, "pipeline-schedule", "1f1b").c_str()));
+  if (automatic && chunksOf(kind) > 0 && chunksOf(kind) != count / pp)
+    return;
+  given.erase(chunksFlag); // the layout says it
+  LayoutRequest request;
+  request.pp = pp;
+  request.layers = model.layers;
+  request.mtp = std::stoll(valueOf(given, "mtp-num-layers", std::to_string(model.mtpDepths).c_str()));
+  request.chunks = chunksOf(kind);
+  request.placement = placementOf(kind);
+  request.place = at(file, "/layout");
+  if (pp <= 1 << 20) // more are refused as such
+    resolveLayout(file.layout, request);
+  merged.insert_or_assign(layoutFlag, giveFlag(*findFlag(layoutFlag), {file.layout}, at(file, "/layout")));
 }
 
 void mergePlan(GivenFlags &given, const PlanFile &file, ModelConfig model) {
@@ -190,46 +304,27 @@ void mergePlan(GivenFlags &given, const PlanFile &file, ModelConfig model) {
         throw usage(at(file, pointerTo("/model", name)) + ": expected " + show(own[name]) +
                     " as the model file says, got " + show(value));
 
-  auto any = [&](const GivenFlags &flags, std::initializer_list<const char *> names) {
-    for (const char *name : names)
-      if (flags.contains(name))
-        return true;
-    return false;
-  };
   // One decision may be stated in several ways: the command line's way drops all of the file's.
-  static const std::initializer_list<const char *> groups[] = {
-      {"fp32", "bf16", "fp64"},
-      {"data-parallel-size", "world-size"},
-      {"num-virtual-stages-per-pipeline-rank", "num-layers-per-virtual-pipeline-stage",
-       "pipeline-model-parallel-layout"},
-      {"pipeline-model-parallel-layout", "decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
-       "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"}};
+  std::vector<const char *> splits = unevenFlags;
+  splits.push_back(layoutFlag);
   GivenFlags merged = file.flags;
-  for (const auto &group : groups)
+  for (const std::vector<const char *> &group :
+       {std::vector{"fp32", "bf16", "fp64"}, {"data-parallel-size", "world-size"}, splits})
     if (any(given, group))
       for (const char *name : group)
         merged.erase(name);
-
-  auto value = [](const GivenFlags &flags, const char *name) {
-    auto it = flags.find(name);
-    return it == flags.end() ? std::string("1") : it->second.value();
-  };
-  bool pipelineChanged =
-      given.contains("pipeline-model-parallel-size") &&
-      value(given, "pipeline-model-parallel-size") != value(file.flags, "pipeline-model-parallel-size");
-  int64_t pp = std::stoll(value(file.flags, "pipeline-model-parallel-size"));
-  int64_t vpp = std::stoll(value(file.flags, "num-virtual-stages-per-pipeline-rank"));
-  bool even = isEven(model, pp, vpp, file.layout);
-  // A layout that nobody stated follows the sizes; one that was stated or edited in the file is kept.
-  bool restated = any(merged, groups[3]) || any(given, groups[3]) || any(given, groups[2]);
-  if (!file.layout.empty() && !even && !pipelineChanged && !restated)
-    merged.emplace("pipeline-model-parallel-layout",
-                   giveFlag(*findFlag("pipeline-model-parallel-layout"), {file.layout}, at(file, "/layout")));
+  if (given.contains(chunkLayersFlag) || (given.contains(layoutFlag) && !statesAuto(given)))
+    for (const char *name : {chunksFlag, chunkLayersFlag, layoutFlag})
+      merged.erase(name);
+  if (given.contains(chunksFlag))
+    merged.erase(chunkLayersFlag);
+  if (!file.layout.empty() && !any(given, splits) && !given.contains(chunkLayersFlag))
+    mergeLayout(merged, given, file, model);
   // The chunks in /sizes follow from a layout, from layers a stage, and from ZB-V, which has two.
-  bool vee = value(file.flags, "pipeline-schedule") == "zb-v" && vpp == 2 && !file.chunksStated;
-  if (vee || (any(merged, {"pipeline-model-parallel-layout", "num-layers-per-virtual-pipeline-stage"}) &&
-              !statesAuto(merged)))
-    merged.erase("num-virtual-stages-per-pipeline-rank");
+  bool vee = valueOf(file.flags, "pipeline-schedule", "1f1b") == "zb-v" && valueOf(file.flags, chunksFlag) == "2" &&
+             !file.chunksStated;
+  if (vee || (any(merged, {layoutFlag, chunkLayersFlag}) && !statesAuto(merged)))
+    merged.erase(chunksFlag);
   for (const auto &[name, flag] : given)
     merged.insert_or_assign(name, flag);
   given = std::move(merged);

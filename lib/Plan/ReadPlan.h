@@ -20,10 +20,12 @@ struct PlanFile {
   bool chunksStated = false; ///< "options" say how many stages a rank has; "sizes" always do
 };
 
-/// Throws lf::Error (exit 2) that names the JSON pointer.
+/// Throws lf::Error (exit 2) that names the JSON pointer; also where two members state one decision differently.
 PlanFile readPlan(const std::string &path);
 
-/// Adds what the file says and the command line does not. `layers` serves to tell a derived layout from a stated one.
+/// Adds what the file says and the command line does not. The model serves to tell a derived layout, which follows the
+/// sizes, from a stated one, which is kept. Throws lf::Error (exit 2) where the file contradicts itself, and where a flag
+/// contradicts the layout that the file states.
 void mergePlan(GivenFlags &, const PlanFile &, ModelConfig);
 
 } // namespace lf

@@ -91,6 +91,115 @@ TEST_F(PlanJsonTest, APlanWrittenByHandMayBeShort) {
   EXPECT_EQ(with(Json::parse(R"({"version": 1, "sizes": {"pp": 2}, "layout": "Ettt|tL"})")).layout, "Ettt|tL");
 }
 
+// Where "layout" and the options state the stages, neither is ignored.
+TEST_F(PlanJsonTest, AnEditedLayoutIsUsedOrRefused) {
+  Json stated = planJson(plan("--pp 2 --layout Ettt|tL"), model);
+  Json edited = stated;
+  edited["layout"] = "Et|tttL";
+  EXPECT_EQ(
+      refused(edited.dump()),
+      "plan.json: \"/layout\": expected the stages of \"/options/pipeline-model-parallel-layout\", \"Ettt|tL\", got "
+      "\"Et|tttL\"; mend one of the two, or remove the option");
+  edited["options"].erase("pipeline-model-parallel-layout");
+  EXPECT_EQ(with(edited).layout, "Et|tttL");
+  edited["layout"] = "Et*3|tL";
+  edited["options"] = stated["options"];
+  EXPECT_EQ(layoutText(with(edited), model), "Et*3|tL") << "the same stages, spelled otherwise";
+  edited["layout"] = "Etx|tL";
+  EXPECT_EQ(refused(edited.dump()).substr(0, 60), "plan.json: \"/layout\", column 3: expected one of E t m L | ( ");
+  EXPECT_EQ(with(edited, "--layout Ett|ttL").layout, "Ett|ttL") << "the command line drops the file's";
+  edited["options"].erase("pipeline-model-parallel-layout");
+  edited["layout"] = "Et|tL";
+  EXPECT_EQ(refused(edited.dump()), "plan.json: \"/layout\", column 4: expected 4 t, one for each of the model's "
+                                    "decoder layers (num_hidden_layers), got "
+                                    "2; 2 missing\n  Et|tL\n     ^");
+
+  Json uneven = planJson(plan("--pp 2 --decoder-first-pipeline-num-layers 1"), model);
+  EXPECT_EQ(with(uneven).layout, "Et|t*3L");
+  uneven["layout"] = "Ettt|tL";
+  EXPECT_EQ(
+      refused(uneven.dump()),
+      "plan.json: \"/layout\": expected the stages of the flags for uneven splits in \"/options\", \"Et|t*3L\", got "
+      "\"Ettt|tL\"; mend one of the two, or remove the option");
+}
+
+// What "auto" came to is the plan, until the command line asks another question.
+TEST_F(PlanJsonTest, AutoIsAnsweredOnce) {
+  ParallelPlan p = plan("--pp 2 --vpp 2 --layout auto --global-batch-size 4");
+  p.layout = "Et|tt|t|L"; // as costs would have it
+  Json json = planJson(p, model);
+  EXPECT_EQ(with(json).layout, "Et|tt|t|L");
+  EXPECT_EQ(with(json).vpp, 2);
+  EXPECT_EQ(with(json, "--vpp 2 --fp64").layout, "Et|tt|t|L");
+  EXPECT_EQ(with(json, "--vpp 1").layout, autoLayout);
+  EXPECT_EQ(with(json, "--pp 4 --vpp 1").layout, autoLayout);
+  EXPECT_EQ(with(json, "--mtp-num-layers 1").layout, autoLayout);
+  EXPECT_EQ(with(json, "--mtp-num-layers 1").vpp, 2);
+  EXPECT_EQ(with(json, "--vpp 1 --pipeline-schedule zb-h1").layout, autoLayout);
+  EXPECT_EQ(with(json, "--layout auto").layout, autoLayout);
+  EXPECT_EQ(with(json, "--layout auto").vpp, 2);
+  json["layout"] = "Et|t|tt|L";
+  EXPECT_EQ(with(json).layout, "Et|t|tt|L");
+  json["layout"] = "Et|t|t|L";
+  EXPECT_EQ(refused(json.dump()).substr(0, 42), "plan.json: \"/layout\", column 6: expected 4");
+  json["layout"] = "auto";
+  EXPECT_EQ(with(json).layout, autoLayout);
+}
+
+// The stages of the file were chosen for its sizes: a flag that changes them is named.
+TEST_F(PlanJsonTest, FlagsThatContradictTheFilesLayout) {
+  Json json = planJson(plan("--pp 2 --layout Et|t|t|tL --global-batch-size 4"), model);
+  const std::string mend = "; state a layout too (--layout, which may be auto), or remove the flag";
+  auto message = [&](const std::string &line) {
+    std::string text = refused(json.dump(), line);
+    if (size_t at = text.find("beside /"); at != std::string::npos)
+      text.replace(at + 7, text.find("plan.json") - at - 7, "");
+    return text;
+  };
+  EXPECT_EQ(message("--pp 4"),
+            "\"--pp\": expected 2 beside plan.json: \"/layout\" \"Et|t|t|tL\" (as many pipeline ranks as it was "
+            "made for), got 4" +
+                mend);
+  EXPECT_EQ(message("--vpp 1"),
+            "\"--vpp\": expected 2 beside plan.json: \"/layout\" \"Et|t|t|tL\" (as many stages a pipeline rank as "
+            "it has), got 1" +
+                mend);
+  EXPECT_EQ(message("--mtp-num-layers 1"),
+            "\"--mtp-num-layers\": expected 0 beside plan.json: \"/layout\" \"Et|t|t|tL\" (as many "
+            "depths of multi-token prediction as it has), got 1" +
+                mend);
+  EXPECT_EQ(message("--pipeline-schedule zb-h1").substr(0, 46), "plan.json: \"/layout\": expected 2 stages (1 on ");
+  EXPECT_EQ(with(json, "--pipeline-schedule zb-v").layout, "Et|t|t|tL");
+  EXPECT_EQ(with(json, "--vpp 2 --pp 2 --mtp-num-layers 0").layout, "Et|t|t|tL");
+  EXPECT_EQ(with(json, "--pp 4 --layout Et|t|t|tL").vpp, 1);
+  EXPECT_EQ(with(json, "--pp 4 --layout auto --vpp 1").layout, autoLayout);
+  EXPECT_EQ(with(Json::parse(R"({"version": 1, "layout": "Ettt|tL"})"), "--pp 2").layout, "Ettt|tL")
+      << "no sizes in the file";
+}
+
+// Each decision of the file may be stated twice, but not differently.
+TEST_F(PlanJsonTest, AFileThatContradictsItself) {
+  auto sizes = [&](const char *pointer, const Json &value) {
+    Json json = planJson(plan("--tp 2 --pp 2 --dp 2 --global-batch-size 16 --pipeline-schedule gpipe"), model);
+    json[Json::json_pointer(pointer)] = value;
+    json["sizes"].erase("world");
+    return refused(json.dump());
+  };
+  EXPECT_EQ(sizes("/sizes/tp", 4),
+            "plan.json: \"/sizes/tp\": expected 2 as \"/options/tensor-model-parallel-size\" says, got 4; "
+            "mend one of the two");
+  EXPECT_EQ(sizes("/options/tensor-model-parallel-size", "4"),
+            "plan.json: \"/sizes/tp\": expected 4 as \"/options/tensor-model-parallel-size\" says, got 2; mend one of "
+            "the two");
+  EXPECT_EQ(
+      sizes("/schedule", "1f1b"),
+      "plan.json: \"/schedule\": expected gpipe as \"/options/pipeline-schedule\" says, got 1f1b; mend one of the two");
+  EXPECT_EQ(sizes("/micro_batches", 4),
+            "plan.json: \"/micro_batches\": expected 8 (\"/options/global-batch-size\" 16 / (micro-batch 1 x "
+            "dp 2)), got 4; mend one of the two");
+  EXPECT_EQ(sizes("/micro_batches", 8), "accepted");
+}
+
 TEST_F(PlanJsonTest, MistakesAreNamedByPointer) {
   EXPECT_EQ(refused("{}"), "plan.json: \"/version\": expected 1, got nothing");
   EXPECT_EQ(refused(R"({"version": 2})"), "plan.json: \"/version\": expected 1, got 2");
