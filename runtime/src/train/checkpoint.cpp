@@ -10,6 +10,7 @@
 #include "../comm/mesh.h"
 #include "../data/mapped_file.h"
 #include "../data/permutation.h"
+#include "checkpoint_fit.h"
 #include "device.h"
 #include "files.h"
 #include "real.h"
@@ -57,11 +58,6 @@ private:
   uint64_t state = 0x6c66636b70743031u;
 };
 
-json plan_of(const lf_program &program) {
-  json plan = json::parse(program.plan ? program.plan : "", nullptr, false);
-  return plan.is_discarded() ? json(program.plan ? program.plan : "") : plan;
-}
-
 struct RankFile {
   MappedFile file;
   json header;
@@ -91,18 +87,10 @@ struct RankFile {
     if (uint64_t got = whole("rank"); got != static_cast<uint64_t>(rank))
       refuse(16, "the file of rank " + std::to_string(rank), "that of rank " + std::to_string(got));
     whole("step"), whole("consumed"), whole("seed");
-    json plan = plan_of(program);
-    if (!header.contains("plan") || header["plan"] != plan) {
-      json difference = json::diff(header.value("plan", json()), plan);
-      std::string at = difference.empty() ? "" : difference[0].value("path", "");
-      json::json_pointer pointer(at);
-      json none, theirs = header.value("plan", json());
-      auto member = [&](const json &of) { return of.contains(pointer) ? of[pointer].dump().substr(0, 60) : "nothing"; };
+    if (std::string difference = misfit(header, program, rank); !difference.empty())
       throw Failure{4, "--load: " + quote(path) +
-                           ": expected a checkpoint of this program's plan, got one of another: " + quote(at) +
-                           " of plan.json is " + member(plan) + " here and " + member(theirs) +
-                           " there; compile with the plan.json beside the checkpoint"};
-    }
+                           ": expected a checkpoint of this program's plan, got one of another: " + difference +
+                           "; compile with the plan.json beside the checkpoint"};
     data = 16 + static_cast<int64_t>(length);
     int64_t end = data + 8;
     for (int i = 0; i < 3; ++i) {
@@ -192,6 +180,7 @@ void save_checkpoint(lf_rank &c, const std::string &directory) {
                    {"parameter_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MASTER])},
                    {"moment1_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT1])},
                    {"moment2_bytes", static_cast<uint64_t>(c.arena_bytes[LF_MOMENT2])},
+                   {"places", places_of(*c.program, c.rank)},
                    {"plan", plan_of(*c.program)}};
     std::string text = header.dump();
     uint64_t length = text.size();

@@ -1,8 +1,8 @@
 //===- checkpoint.h - Our own checkpoints: bit-exact resume ---------------===//
 //
 // DIR/iter_0000010/ holds one file a rank (parameters, moments, step, samples, seed) and plan.json; the file
-// DIR/latest_checkpointed_iteration.txt names the newest. Both appear whole or not at all. Only the same plan reads
-// one.
+// DIR/latest_checkpointed_iteration.txt names the newest. Both appear whole or not at all. A program reads
+// one that has the same parameters at the same places (checkpoint_fit.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once

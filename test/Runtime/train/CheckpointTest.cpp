@@ -193,6 +193,62 @@ TEST(Checkpoint, KillDuringSavesLosesNothing) {
   EXPECT_EQ(read_file(folder / "rest/model.safetensors"), read_file(folder / "whole/model.safetensors"));
 }
 
+// The places of the parameters decide, not how the plan is spelled, nor what only follows from it.
+TEST(Checkpoint, AnotherPlanWithTheSamePlacesGoesOn) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(2, 1, 1), other(2, 1, 1);
+  const std::string sizes = R"("sizes":{"pp":2},)";
+  const std::string plan =
+      "{" + sizes + R"("layout":"Ett|L","schedule":"1f1b","memory":[{"peak":1}],"flops_per_token":7.0})";
+  const std::string again =
+      "{" + sizes + R"("layout":"Et*2|L","schedule":"zb-h1","memory":[{"peak":2}],"flops_per_token":8.0})";
+  tiny.program.plan = plan.c_str();
+  other.program.plan = again.c_str();
+  ASSERT_EQ(run(tiny, flags(folder, {"--save-hf", folder / "whole"})).code, 0);
+  ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "3", "--save", folder / "s"})).code, 0);
+  Result rest = run(other, flags(folder, {"--load", folder / "s", "--save-hf", folder / "rest"}));
+  ASSERT_EQ(rest.code, 0) << rest.err;
+  EXPECT_EQ(read_file(folder / "rest/model.safetensors"), read_file(folder / "whole/model.safetensors"));
+}
+
+// What a user decided is named, not a number that follows from it.
+TEST(Checkpoint, WhatDoesNotFitIsNamed) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(2, 1, 1);
+  auto stages = [](const char *first, const char *second) {
+    return std::string(R"("stages":[{"items":")") + first + R"("},{"items":")" + second + R"("}],)";
+  };
+  const std::string start = R"({"version":1,"memory":[1],"model":{"family":"tiny"},"sizes":{"pp":2,"vpp":1},)";
+  const std::string plan = start + stages("Ett", "L") + R"("layout":"Ett|L","schedule":"1f1b","options":{}})";
+  tiny.program.plan = plan.c_str();
+  ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "3", "--save", folder / "s"})).code, 0);
+  auto refused = [&](TinyProgram &program, const std::string &text) {
+    program.program.plan = text.c_str();
+    Result result = run(program, flags(folder, {"--load", folder / "s"}));
+    EXPECT_EQ(result.code, 4);
+    size_t at = result.err.find("another: ");
+    return at == std::string::npos ? result.err : result.err.substr(at + 9, result.err.find(';', at) - at - 9);
+  };
+  TinyProgram tied(2, 1, 1, LF_F64, true), shorter(2, 1, 1), smaller(2, 1, 1), wide(2, 1, 2);
+  EXPECT_EQ(refused(tied, start + stages("Et", "tL") + R"("layout":"Et|tL","schedule":"gpipe","options":{}})"),
+            "\"/layout\" of plan.json is \"Et|tL\" here and \"Ett|L\" there");
+  EXPECT_EQ(refused(tied, start + stages("Ett", "L") + R"("layout":"Ett|L","schedule":"zb-v","options":{}})"),
+            "\"/schedule\" of plan.json is \"zb-v\" here and \"1f1b\" there");
+  EXPECT_EQ(refused(tied, start + stages("Ett", "mL") +
+                              R"("layout":"Ett|mL","schedule":"1f1b","options":{"mtp-num-layers":"1"}})"),
+            "\"--mtp-num-layers\" is \"1\" here and the default there");
+  EXPECT_EQ(refused(tied, plan), "the place of tensor \"embed\" differs") << "a second copy on rank 1";
+  EXPECT_EQ(refused(wide, plan), "the place of tensor \"embed\" differs");
+  EXPECT_EQ(refused(tiny, R"({"model":{"family":"small"},"sizes":{"pp":2}})"),
+            "\"/model/family\" of plan.json is \"small\" here and \"tiny\" there");
+  shorter.program.seq_length = 4;
+  EXPECT_EQ(refused(shorter, plan), "\"--seq-length\" is 4 here and 8 there");
+  smaller.program.micro_batches = 2;
+  EXPECT_EQ(refused(smaller, plan), "\"--global-batch-size\" is 2 here and 4 there");
+}
+
 struct Damage {
   const char *what;
   void (*apply)(const std::string &folder);
