@@ -50,9 +50,6 @@ def Lf_CollectiveInterface : OpInterface<"CollectiveInterface"> {
   let description = [{An op that moves data between the ranks of a group, or would without being free.}];
   let methods = [
     InterfaceMethod<"Mesh axes of the group, major to minor.", "::lf::Axes", "getGroupAxes", (ins)>,
-    InterfaceMethod<"all_gather, reduce_scatter, ...", "::llvm::StringRef", "getCollectiveKind", (ins)>,
-    InterfaceMethod<"Elements that one rank sends, for a group of this size.", "int64_t", "getSentElements",
-                    (ins "int64_t":$groupSize)>,
   ];
 }
 

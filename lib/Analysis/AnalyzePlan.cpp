@@ -66,7 +66,6 @@ struct Analyzer {
   ModuleOp module;
   ::lf::PlanReport &report;
   MeshOp mesh = MeshOp::find(module);
-  int64_t width = 4; ///< bytes of an element of gradients
 
   std::map<std::string, ::lf::LayerProfile> profiles{};
   std::map<std::string, int64_t> stageOfSymbol{};
@@ -102,8 +101,6 @@ struct Analyzer {
   void stages();
   void parameters();
   void programs();
-  void traffic(ProgramOp program, ::lf::PipelineRankReport &rank);
-  void gradients(::lf::PipelineRankReport &rank);
 };
 
 void Analyzer::stages() {
@@ -158,71 +155,6 @@ void Analyzer::parameters() {
       rank.parameters += layers.first * localElements(DeclareOp::find(module, parameter.first, parameter.second), mesh);
 }
 
-/// sync_grads: one all-reduce for each set of parameters that share the axes of their unfinished sum, their split,
-/// decay and being a copy, as they lie together; then the exchange of tied parameters between pipeline ranks.
-void Analyzer::gradients(::lf::PipelineRankReport &rank) {
-  ::lf::Mesh sizes = mesh.getMesh();
-  auto real = [&](::lf::Axes axes) {
-    std::erase_if(axes, [&](const std::string &axis) { return sizes.size(axis) == 1; });
-    std::sort(axes.begin(), axes.end());
-    return axes;
-  };
-  std::map<std::tuple<::lf::Axes, ::lf::Axes, bool, bool>, int64_t> regions;
-  int64_t tiedMessages = 0, tiedElements = 0; // the original's rank answers every copy
-  for (const auto &[parameter, layers] : owned[rank.pp]) {
-    DeclareOp declaration = DeclareOp::find(module, parameter.first, parameter.second);
-    int64_t elements = localElements(declaration, mesh);
-    auto shared = [&](const Owned &other) { return other.contains(parameter); };
-    if (llvm::count_if(owned, shared) > 1 &&
-        llvm::any_of(owned, [&](const Owned &other) { return shared(other) && other.at(parameter).second; })) {
-      int64_t messages = layers.second ? 1 : llvm::count_if(owned, shared) - 1;
-      tiedMessages += messages;
-      tiedElements += messages * elements;
-    }
-    if (!declaration.getGradient())
-      continue;
-    ::lf::Layout layout = declaration.getGradient()->getLayout();
-    ::lf::Axes partial = real({layout.partial.begin(), layout.partial.end()}), split;
-    for (const ::lf::Axes &dim : layout.dims)
-      split.insert(split.end(), dim.begin(), dim.end());
-    regions[{partial, real(split), declaration.getDecay(), layers.second}] += layers.first * elements;
-  }
-  for (const auto &[key, elements] : regions) {
-    const ::lf::Axes &partial = std::get<0>(key);
-    int64_t n = sizes.size(partial);
-    if (n > 1)
-      ::lf::addTraffic(rank.traffic, {groupName(mesh, partial), "all_reduce", 1, 2 * (n - 1) * elements * width / n});
-  }
-  if (tiedMessages)
-    ::lf::addTraffic(rank.traffic, {"pp", "send", tiedMessages, tiedElements * width});
-}
-
-void Analyzer::traffic(ProgramOp program, ::lf::PipelineRankReport &rank) {
-  SymbolTable symbols(module);
-  for (Operation &line : program.getBody().front()) {
-    if (auto run = dyn_cast<RunOp>(line)) {
-      ::lf::Pass pass = passOf(run);
-      forEachRun(symbols.lookup<StageOp>(run.getStage()), [&](StringRef owner, int64_t times, int64_t) {
-        const ::lf::LayerProfile &p = profile(owner);
-        addTraffic(rank.traffic, pass == ::lf::Pass::F ? p.forward : pass == ::lf::Pass::B ? p.backward : p.weight, times);
-      });
-    } else if (auto send = dyn_cast<SendOp>(line)) {
-      // Between stages travels the residual stream, or its cotangent: the input of any layer or of the head.
-      if (auto head = symbols.lookup<func::FuncOp>("head.fwd"))
-        ::lf::addTraffic(rank.traffic, {"pp", "send", 1, bytesOf(head.getArgumentTypes().front())});
-    } else if (isa<SyncGradsOp>(line)) {
-      gradients(rank);
-    } else if (isa<OptimizerStepOp>(line)) {
-      // Loss, count, square sum and the wish to stop; loss and count of each depth of MTP: in float64.
-      int64_t n = mesh.getMesh().world();
-      if (n > 1)
-        ::lf::addTraffic(rank.traffic, {"world", "all_reduce", 1, 2 * (n - 1) * 32 / n});
-      if (int64_t depths = report.model.mtpDepths; depths > 0 && n > 1)
-        ::lf::addTraffic(rank.traffic, {"world", "all_reduce", 1, 2 * (n - 1) * 16 * depths / n});
-    }
-  }
-}
-
 void Analyzer::programs() {
   int64_t pp = report.plan.pp;
   report.problem.ranks = pp;
@@ -246,7 +178,6 @@ void Analyzer::programs() {
         alive += pass == ::lf::Pass::F ? 1 : pass == last ? -1 : 0;
         rank.inFlight = std::max(rank.inFlight, alive);
       }
-    traffic(program, rank);
   }
 }
 
@@ -265,7 +196,6 @@ void Analyzer::programs() {
     report.ranks.back().ranks = ranks;
   }
   Analyzer analyzer{scheduled, report};
-  analyzer.width = plan.dtype == ::lf::Dtype::f64 ? 8 : 4;
   analyzer.stages();
   analyzer.parameters();
   analyzer.programs();

@@ -1,14 +1,12 @@
-//===- LfCollectives.cpp - Verification and traffic of collectives -*- C++ -*-===//
+//===- LfCollectives.cpp - Verification and groups of collectives -*- C++ -*-===//
 //
-// C1 to C3 of dialects/lf/LfCollectiveOps.td; what one rank sends.
+// C1 to C3 of dialects/lf/LfCollectiveOps.td.
 //
 //===----------------------------------------------------------------------===//
 #include "lf/Dialect/Lf.h"
 
 using namespace mlir;
 using namespace mlir::lf;
-
-static int64_t elements(Value v) { return cast<RankedTensorType>(v.getType()).getNumElements(); }
 
 /// Checks C1 and C2 and yields the size of the group; -1 where the module has no mesh.
 static FailureOr<int64_t> groupSize(Operation *op, ArrayAttr axes) {
@@ -101,17 +99,3 @@ LogicalResult AllToAllOp::verify() {
 ::lf::Axes AllToAllOp::getGroupAxes() { return axesOf(getAxes()); }
 ::lf::Axes SliceOp::getGroupAxes() { return axesOf(getAxes()); }
 ::lf::Axes MaskOp::getGroupAxes() { return axesOf(getAxes()); }
-
-StringRef AllGatherOp::getCollectiveKind() { return "all_gather"; }
-StringRef ReduceScatterOp::getCollectiveKind() { return "reduce_scatter"; }
-StringRef AllReduceOp::getCollectiveKind() { return "all_reduce"; }
-StringRef AllToAllOp::getCollectiveKind() { return "all_to_all"; }
-StringRef SliceOp::getCollectiveKind() { return "slice"; }
-StringRef MaskOp::getCollectiveKind() { return "mask"; }
-
-int64_t AllGatherOp::getSentElements(int64_t n) { return elements(getX()) * (n - 1); }
-int64_t ReduceScatterOp::getSentElements(int64_t n) { return elements(getResult()) * (n - 1); }
-int64_t AllReduceOp::getSentElements(int64_t n) { return 2 * elements(getX()) * (n - 1) / n; }
-int64_t AllToAllOp::getSentElements(int64_t n) { return elements(getX()) / n * (n - 1); }
-int64_t SliceOp::getSentElements(int64_t) { return 0; }
-int64_t MaskOp::getSentElements(int64_t) { return 0; }

@@ -7,6 +7,7 @@
 #include "DriverPhases.h"
 #include "lf/Analysis/AnalyzePlan.h"
 #include "lf/Analysis/ReadMemory.h"
+#include "lf/Analysis/ReadTraffic.h"
 #include "lf/Conversion/Conversion.h"
 #include "lf/Conversion/DeviceScratch.h"
 #include "lf/Import/ImportModel.h"
@@ -116,6 +117,7 @@ void Run::after(Phase phase) {
     if (request.target == ::lf::Target::cuda)
       lfrt::planDeviceMemory(*module);
     readMemory(*module, *result.report);
+    readTraffic(*module, *result.report);
     describeItself();
   }
 }

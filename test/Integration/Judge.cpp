@@ -5,10 +5,12 @@
 //===----------------------------------------------------------------------===//
 #include "Judge.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Json.h"
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 namespace lf::test {
@@ -36,6 +38,35 @@ const RunResult &Judge::single(const RandomPlan &p) {
   return cached;
 }
 
+/// Of every step in folder/metrics.jsonl against folder/plan.json; empty when all ranks sent the bytes planned.
+static std::string wrongTraffic(const std::string &folder) {
+  using Bytes = std::map<std::string, int64_t>; // by axis and kind, of all ranks; what is not sent is left out
+  Bytes planned;
+  std::ifstream file(folder + "/plan.json");
+  const Json plan = Json::parse(file);
+  for (const Json &row : plan["traffic"])
+    if (auto bytes = row["bytes"].get<int64_t>())
+      planned[row["axis"].get<std::string>() + " " + row["kind"].get<std::string>()] += bytes;
+  auto text = [](const Bytes &all) {
+    std::string out;
+    for (const auto &[what, bytes] : all)
+      out += (out.empty() ? "" : ", ") + what + " " + std::to_string(bytes);
+    return out.empty() ? "none" : out;
+  };
+  std::ifstream lines(folder + "/metrics.jsonl");
+  for (std::string line; std::getline(lines, line);) {
+    Json step = Json::parse(line);
+    Bytes sent;
+    for (const auto &[axis, kinds] : step["comm_bytes"].items())
+      for (const auto &[kind, bytes] : kinds.items())
+        if (bytes != 0)
+          sent[axis + " " + kind] = bytes.get<int64_t>();
+    if (sent != planned)
+      return "step " + step["step"].dump() + ": expected the planned bytes of all ranks " + text(planned) + ", got " + text(sent);
+  }
+  return "";
+}
+
 std::string Judge::fault(const RandomPlan &p) try {
   const RunResult &want = single(p);
   RunSettings s = settings(p);
@@ -46,6 +77,8 @@ std::string Judge::fault(const RandomPlan &p) try {
     return "expected gradient norms above the clip " + std::to_string(s.clip) + ", got " + std::to_string(least);
 
   std::vector<Difference> all = compareRuns(compileAndRun(p.model, p.plan, s, folder + "/plan", tool), want), wrong;
+  if (std::string traffic = wrongTraffic(folder + "/plan"); !traffic.empty())
+    return traffic;
   std::copy_if(all.begin(), all.end(), std::back_inserter(wrong),
                [](const Difference &d) { return !(d.relative <= tolerance); });
   if (wrong.empty())

@@ -17,8 +17,8 @@ public:
   /// `tool` is argv[0]; files go to folders within `folder`.
   Judge(std::string folder, std::string tool) : folder(std::move(folder)), tool(std::move(tool)) {}
 
-  /// Empty when losses, gradient norms, every gradient and every weight agree, replicas are equal bit for bit and the
-  /// clip acts in each step; else what is wrong, in a few lines.
+  /// Empty when losses, gradient norms, every gradient and every weight agree, replicas are equal bit for bit, the
+  /// clip acts and all ranks send the bytes of plan.json in each step; else what is wrong, in a few lines.
   std::string fault(const RandomPlan &);
 
   /// The single-rank run of the plan's model and batch; cached.

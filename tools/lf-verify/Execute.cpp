@@ -113,6 +113,7 @@ RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, cons
   request.plan = plan;
   request.plan.notices.clear();
   request.output = folder + "/train";
+  request.planOut = folder + "/plan.json";
   setenv("LF_OPT", "0", 1);
   runCompile(request, model, tool);
   return runExecutable(request.output, settings, folder);

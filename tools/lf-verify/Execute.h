@@ -16,11 +16,11 @@ struct RunSettings {
   std::string tokens; ///< token file
 };
 
-/// Runs a training executable with its replicas checked; files go to `folder`, which exists. Throws lf::Error: exit 1
+/// Runs a training executable with its replicas checked; files go to `folder`, which exists (metrics.jsonl among them). Throws lf::Error: exit 1
 /// when replicas differ; exit 5 when the executable fails, with the end of what it printed.
 RunResult runExecutable(const std::string &executable, const RunSettings &, const std::string &folder);
 
-/// Compiles `model` and `plan` to folder/train and runs it with its replicas checked. Throws lf::Error: what lf-compile
+/// Compiles `model` and `plan` to folder/train and folder/plan.json and runs it with its replicas checked. Throws lf::Error: what lf-compile
 /// throws; exit 1 when replicas differ; exit 5 when the executable fails, with the end of what it printed.
 RunResult compileAndRun(const ModelConfig &model, const ParallelPlan &plan, const RunSettings &,
                         const std::string &folder, const std::string &tool);

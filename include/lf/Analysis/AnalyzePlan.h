@@ -1,7 +1,7 @@
 //===- AnalyzePlan.h - What the IR says a plan costs ------------------------===//
 //
-// The cost model reads the program that will run: flops through CostInterface, messages through CollectiveInterface,
-// parameters through lf.declare, order through lf.program. Nothing here knows an op by name.
+// The cost model reads the program that will run: flops through CostInterface, parameters
+// through lf.declare, order through lf.program; what is sent is in ReadTraffic.h. Nothing here knows an op by name.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,7 +19,7 @@ double flopsPerToken(ModuleOp training, int64_t tokensOfMicroBatch);
 /// flops, or `flopsPerByte` for each byte that it touches where that is more.
 std::string balancedLayout(ModuleOp partitioned, int64_t pp, int64_t chunks, double flopsPerByte);
 
-/// Everything of the report but memory and flopsPerToken, from the module after phase schedule: local shapes, lf.mesh,
+/// Everything of the report but memory, traffic and flopsPerToken, from the module after phase schedule: local shapes, lf.mesh,
 /// lf.stage, lf.program. Pipeline ranks come in order; the mesh has "pp" as its major axis.
 ::lf::PlanReport analyzePrograms(ModuleOp scheduled, const ::lf::ModelConfig &model, const ::lf::ParallelPlan &plan);
 

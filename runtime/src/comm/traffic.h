@@ -1,9 +1,9 @@
 // traffic.h - bytes that one rank has sent, by communicator and kind, for the metrics and for checks against the plan.
 //
-// Idea: a fixed table filled by lf_all_gather ... lf_send. Invariant: bytes are what an ideal ring sends: all_gather,
-// reduce_scatter and all_to_all (n-1) x count x size, all_reduce 2 (n-1)/n x count x size, send count x size.
+// Idea: a fixed table filled by lf_all_gather ... lf_send. Invariant: bytes are those of lf/sent_bytes.h, as in the plan.
 #pragma once
 
+#include "lf/sent_bytes.h"
 #include "trace.h"
 
 #include <cstdint>
@@ -53,15 +53,15 @@ inline std::vector<Traffic::Row> difference(std::vector<Traffic::Row> after, con
   return after;
 }
 
-/// Bytes sent by one member of a group of n in one call of `kind` (see the top of this file).
+/// Bytes sent by one member of a group of n in one call of `kind`.
 inline int64_t bytes_sent(OpKind kind, int64_t n, int64_t count, int64_t size) {
   switch (kind) {
   case OpKind::AllGather:
   case OpKind::ReduceScatter:
   case OpKind::AllToAll:
-    return (n - 1) * count * size;
+    return parts_bytes(n, count, size);
   case OpKind::AllReduce:
-    return 2 * (n - 1) * count * size / n;
+    return all_reduce_bytes(n, count, size);
   case OpKind::Send:
     return count * size;
   default:

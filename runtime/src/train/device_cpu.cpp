@@ -41,7 +41,7 @@ void finish_step_sums(lf_rank &c) {
   double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop_wanted() ? 1.0 : 0.0};
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
                                                                   LF_SUM);
-  count_sums(c, 4);
+  count_sums(c, sums_of_step);
   c.step.count = sums[1];
   accept_sums(c, sums, c.step.step + 1);
 }

@@ -31,7 +31,7 @@ void finish_depth_losses(lf_rank &c) {
   sums.insert(sums.end(), c.step.depth_count, c.step.depth_count + depths);
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("losses of multi-token prediction", sums.data(),
                                                                   sums.data(), 2 * depths, LF_F64, LF_SUM);
-  count_sums(c, 2 * depths);
+  count_sums(c, sums_of_depth * depths);
   c.step.mtp_loss.clear();
   for (size_t depth = 0, n = static_cast<size_t>(depths); depth < n; ++depth)
     c.step.mtp_loss.push_back(sums[depth] / std::max(1.0, sums[n + depth]));

@@ -70,7 +70,7 @@ void finish_step_sums(lf_rank &c) {
   LF_LAUNCHED("step sums");
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums->all, sums->all, 4,
                                                                   LF_F64, LF_SUM, 0);
-  count_sums(c, 4);
+  count_sums(c, sums_of_step);
   judge_sums<<<1, 1, 0, stream>>>(sums);
   LF_LAUNCHED("step sums");
 }

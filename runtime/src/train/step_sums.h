@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../rank.h"
+#include "lf/sent_bytes.h"
 
 #include <cstdint>
 

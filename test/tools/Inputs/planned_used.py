@@ -16,14 +16,15 @@ subprocess.run(["lf-compile", model, "--seq-length", "32", *plan, "--plan-out", 
 subprocess.run([f"{work}/train", "--data-path", f"{work}/tokens.bin", "--train-iters", "2", "--metrics", f"{work}/metrics.jsonl"], check=True,
                stdout=subprocess.DEVNULL)
 planned = json.load(open(f"{work}/plan.json"))
-step = [json.loads(line) for line in open(f"{work}/metrics.jsonl")][-1]
+steps = [json.loads(line) for line in open(f"{work}/metrics.jsonl")]
 memory = [rank["peak"] for rank in sorted(planned["memory"], key=lambda rank: rank["rank"])]
-if memory != step["peak_bytes"]:
-    sys.exit(f"expected peak bytes as planned {memory}, got {step['peak_bytes']}")
 traffic = collections.Counter()
 for row in planned["traffic"]:
     traffic[row["axis"], row["kind"]] += row["bytes"]
-used = collections.Counter({(axis, kind): count for axis, kinds in step["comm_bytes"].items() for kind, count in kinds.items()})
-if +traffic != +used:
-    sys.exit(f"expected traffic as planned {dict(traffic)}, got {dict(used)}")
+for step in steps:
+    if memory != step["peak_bytes"]:
+        sys.exit(f"step {step['step']}: expected peak bytes as planned {memory}, got {step['peak_bytes']}")
+    used = collections.Counter({(axis, kind): count for axis, kinds in step["comm_bytes"].items() for kind, count in kinds.items()})
+    if +traffic != +used:
+        sys.exit(f"step {step['step']}: expected traffic as planned {dict(traffic)}, got {dict(used)}")
 print(f"{len(memory)} ranks, {sum(memory)} bytes of memory, {sum(traffic.values())} bytes sent: as planned")
