@@ -26,7 +26,7 @@ private:
   std::string text;
 };
 
-/// A rank has two tracks, as in the trace of a run: its passes, and the messages that are on their way to it.
+/// A rank has two tracks, as in the trace of a run: its passes, and its messages.
 std::string at(int64_t rank, double time, bool messages = false) {
   return "\"pid\":0,\"tid\":" + std::to_string(2 * rank + messages) + ",\"ts\":" + number(time);
 }
@@ -55,15 +55,21 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
       const Action &a = programs[rank][i];
       const Span &span = times.spans[rank][i];
       int64_t stage = place.stageOf(rank, a.chunk);
-      std::string pass(1, letter(a.pass)), mb = std::to_string(a.microBatch);
-      writer.event("\"ph\":\"X\",\"name\":\"" + pass + mb + "\",\"cat\":\"" + pass + "\"," +
-                   at(rank, span.start * scale) + ",\"dur\":" + number((span.end - span.start) * scale) +
-                   ",\"args\":{\"micro_batch\":" + mb + ",\"chunk\":" + std::to_string(a.chunk) +
-                   ",\"stage\":" + std::to_string(stage) + "}");
-      if (std::optional<PlacedAction> input = inputOf(problem, rank, a);
-          receives == Receives::ahead && input && input->rank != rank)
-        writer.event("\"ph\":\"i\",\"s\":\"t\",\"name\":\"post " + pass + mb + "\",\"cat\":\"message\"," +
-                     at(rank, i ? times.spans[rank][i - 1].start * scale : 0, true));
+      std::string pass(1, letter(a.pass)), name = pass + std::to_string(a.microBatch);
+      auto slice = [&](const std::string &verb, const std::string &category, double from, double to) {
+        writer.event("\"ph\":\"X\",\"name\":\"" + verb + name + "\",\"cat\":\"" + category + "\"," +
+                     at(rank, from * scale, category == "message") + ",\"dur\":" + number((to - from) * scale) +
+                     ",\"args\":{\"micro_batch\":" + std::to_string(a.microBatch) + ",\"chunk\":" +
+                     std::to_string(a.chunk) + ",\"stage\":" + std::to_string(stage) + "}");
+      };
+      if (std::optional<PlacedAction> input = inputOf(problem, rank, a); input && input->rank != rank) {
+        double asked = i ? times.spans[rank][i - 1].start : 0, free = i ? times.spans[rank][i - 1].end : 0;
+        if (receives == Receives::ahead)
+          slice("post ", "message", asked, asked);
+        slice("recv ", "message", free, span.start);
+      }
+      if (a.pass != Pass::W || span.end > span.start) // a stage without layers has nothing to run then
+        slice("", pass, span.start, span.end);
       std::optional<PlacedAction> output = outputOf(problem, rank, a);
       if (!output || output->rank == rank)
         continue;
@@ -74,9 +80,7 @@ std::string planTrace(const SchedulingProblem &problem, const Programs &programs
       writer.event("\"ph\":\"s\"," + id + at(rank, span.end * scale));
       double used = starts[{static_cast<int64_t>(a.pass), target, a.microBatch}];
       writer.event("\"ph\":\"f\",\"bp\":\"e\"," + id + at(output->rank, used * scale));
-      writer.event("\"ph\":\"X\",\"name\":\"" + pass + mb + "\",\"cat\":\"message\"," +
-                   at(output->rank, span.end * scale, true) + ",\"dur\":" + number((used - span.end) * scale) +
-                   ",\"args\":{\"from\":" + std::to_string(rank) + ",\"micro_batch\":" + mb + "}");
+      slice("send ", "message", span.end, span.end);
     }
   }
   return writer.finish();

@@ -37,8 +37,8 @@ def main():
         whole = max(e["ts"] + e["dur"] for e in passes[rank] + messages[rank]) - begin
         kinds = collections.defaultdict(list)
         for e in messages[rank]:
-            if e["ts"] >= begin and not e["name"].startswith("post_recv"):
-                kinds[e["cat"] + " " + e["name"].split(" ")[0]].append((e["ts"], e["ts"] + e["dur"]))
+            if e["ts"] >= begin and not e["name"].startswith("post "):
+                kinds[("pp" if e["cat"] == "message" else e["cat"]) + " " + e["name"].split(" ")[0]].append((e["ts"], e["ts"] + e["dur"]))
         total = union([span for spans in kinds.values() for span in spans])
         parts = ", ".join(f"{kind} {union(spans) / 1e3 / (steps - skipped):.2f}" for kind, spans in sorted(kinds.items()))
         print(f"rank {rank}: {total / 1e3 / (steps - skipped):.2f} ms a step exposed, {total / whole:.1%} of the time ({parts})")

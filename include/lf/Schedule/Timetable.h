@@ -51,9 +51,9 @@ std::string printTimetable(const SchedulingProblem &, const Programs &, const Ti
                            int64_t columns = 400);
 
 /// The planned schedule in Chrome's trace format (chrome://tracing, Perfetto). Each rank has a track "pp0 passes", a slice
-/// an action, and a track "pp0 messages", a slice from the end of the action that sends to the start of the one that
-/// reads; an arrow a message. Receives that are posted ahead have an instant, "post F3", on the messages' track. `scale` turns
-/// the unit of the timetable into microseconds.
+/// an action, and a track "pp0 messages": "recv F3", while the rank waits for the message that its F3 needs; "send F3",
+/// which takes no time, behind an F3 whose result goes to another rank; "post F3", which takes none either, where a receive
+/// is asked for ahead. An arrow a message, from pass to pass. `scale` turns the unit of the timetable into microseconds.
 std::string planTrace(const SchedulingProblem &, const Programs &, const Timetable &, double scale = 1e6,
                       Receives = Receives::atUse);
 

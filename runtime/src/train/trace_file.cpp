@@ -6,6 +6,7 @@
 #include "trace_file.h"
 
 #include "../comm/comm.h"
+#include "../comm/mesh.h"
 #include "../context.h"
 #include "../device/device.h"
 
@@ -41,6 +42,26 @@ const char *pass_of(const std::string &function) {
                                             : "";
 }
 
+struct Verb {
+  const char *action, *slice;
+};
+/// Actions that only send or receive a message between stages, "stage1.wait_forward": how the slice of it begins.
+constexpr Verb verbs[] = {{".send_", "send "}, {".receive_", "recv "}, {".wait_", "recv "}, {".post_", "post "}};
+
+/// "recv F" for the message that a stage's F needs (or sends, for "send F"), by the action it is in; "" elsewhere.
+std::string message_of(const std::string &function) {
+  for (const Verb &verb : verbs)
+    if (size_t at = function.find(verb.action); at != std::string::npos)
+      return verb.slice + std::string(ends_with(function, "_backward") ? "B" : "F");
+  return "";
+}
+
+/// 12 of "stage12.forward", -1 where the function is not a stage's.
+int32_t stage_of(const std::string &function) {
+  int32_t stage = -1;
+  return std::sscanf(function.c_str(), "stage%d.", &stage) == 1 ? stage : -1;
+}
+
 struct Writer {
   int32_t rank;
   int64_t begin;
@@ -63,7 +84,7 @@ struct Writer {
 
 } // namespace
 
-std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int64_t begin_ns,
+std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int32_t pp_size, int64_t begin_ns,
                          int64_t end_ns) {
   Writer w{rank, begin_ns};
   const std::string track = "pp" + std::to_string(pp);
@@ -103,23 +124,28 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
       args["micro_batch"] = e.micro_batch;
     if (e.layer >= 0)
       args["layer"] = e.layer;
+    const std::string pass = is_body(function) ? "" : pass_of(function), message = message_of(function);
+    if (int32_t stage = stage_of(function); stage >= 0 && !(pass.empty() && message.empty())) {
+      args["chunk"] = stage / pp_size; // in either placement of stages
+      args["stage"] = stage;
+    }
     if (e.kind != OpKind::Enter) {
       args["in"] = function;
       args["count"] = e.count;
       if (e.peer >= 0)
         args["peer"] = e.peer;
-      std::string name = op_name(e.kind);
-      w.slice(2 * pp + 1, name + " " + e.what, e.comm[0] ? e.comm : "pp", e.issued_ns, e.done_ns, args);
+      if (message.empty())
+        w.slice(2 * pp + 1, op_name(e.kind) + std::string(" ") + e.what, e.comm[0] ? e.comm : "pp", e.issued_ns, e.done_ns, args);
+      else
+        w.slice(2 * pp + 1, message + std::to_string(e.micro_batch), "message", e.issued_ns, e.done_ns, args);
     } else if (is_body(function)) {
       w.slice(2 * pp, function + (e.layer >= 0 ? " " + std::to_string(e.layer) : ""), "layer", e.issued_ns, body_end,
               args);
       body_end = e.issued_ns;
     } else {
-      std::string pass = pass_of(function);
-      if (!pass.empty())
-        args["stage"] = function.substr(0, function.find('.'));
-      w.slice(2 * pp, pass.empty() ? function : pass + std::to_string(e.micro_batch), pass.empty() ? "step" : pass,
-              e.issued_ns, action_end, args);
+      if (message.empty()) // else the message's own slice says all there is to say
+        w.slice(2 * pp, pass.empty() ? function : pass + std::to_string(e.micro_batch), pass.empty() ? "step" : pass,
+                e.issued_ns, action_end, args);
       action_end = body_end = e.issued_ns;
     }
   }
@@ -142,7 +168,7 @@ void write_trace(lf_rank &c, const std::string &path) {
   log.erase(
       std::remove_if(log.begin(), log.end(), [&](const TraceEntry &e) { return e.issued_ns < c.trace->log_begin_ns; }),
       log.end());
-  std::string mine = trace_events(log, c.rank, c.pp, c.trace->log_begin_ns, end);
+  std::string mine = trace_events(log, c.rank, c.pp, group_size(*c.program, c.program->pp), c.trace->log_begin_ns, end);
   Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
   int64_t size = static_cast<int64_t>(mine.size());
   std::vector<int64_t> sizes(c.rank == 0 ? static_cast<size_t>(c.world) : 0);

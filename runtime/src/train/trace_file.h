@@ -12,9 +12,11 @@ namespace lf::rt {
 
 /// The events of one rank, a line each, each ending in ",\n": a process of the rank with two tracks, "pp0 passes" (one
 /// slice an action: "F3", "B3", "W3" for passes of micro-batch 3, other actions by name; inside it one a layer) and
-/// "pp0 messages" (one slice a communication). `log` is Trace::log(), `begin_ns` time 0, `end_ns` the end of the last
+/// "pp0 messages" (one slice a communication: "send F3", "recv F3", "post F3" for a message between stages, of the pass on
+/// this rank that sends or needs it). Passes and messages of stages have micro-batch, chunk and stage as arguments; the
+/// pipeline has `pp_size` ranks. `log` is Trace::log(), `begin_ns` time 0, `end_ns` the end of the last
 /// slice; both of the clock of TraceEntry.
-std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int64_t begin_ns,
+std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int32_t pp_size, int64_t begin_ns,
                          int64_t end_ns);
 
 /// From here on every operation is kept. All ranks take part: time 0 is when the last one arrived.

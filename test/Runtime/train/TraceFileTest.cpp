@@ -42,7 +42,7 @@ TEST(TraceFile, ActionsLastUntilTheNextOneAndLayersLieInside) {
       entry(1, OpKind::Enter, "stage0.forward", 1000, 0, -1, 3), entry(2, OpKind::Enter, "decoder.fwd", 1500, 0, 0, 3),
       entry(3, OpKind::Enter, "decoder.fwd", 2500, 0, 1, 3),     entry(4, OpKind::AllReduce, "decoder.fwd", 2600, 2900, 1, 3),
       entry(5, OpKind::Enter, "stage0.weight", 4000, 0, -1, 2),  entry(6, OpKind::Enter, "sync_grads.pp1", 6000, 0)};
-  nlohmann::json events = parse(trace_events(log, 5, 1, 1000, 9000));
+  nlohmann::json events = parse(trace_events(log, 5, 1, 2, 1000, 9000));
   std::map<std::string, nlohmann::json> slices;
   std::vector<std::string> tracks;
   for (const auto &e : events) {
@@ -65,7 +65,33 @@ TEST(TraceFile, ActionsLastUntilTheNextOneAndLayersLieInside) {
   expect("all_reduce x", 1.6, 0.3, 3);
   expect("W2", 3, 2, 2);
   expect("sync_grads.pp1", 5, 3, 2);
-  EXPECT_EQ(slices["F3"].at("args").at("stage"), "stage0");
+  EXPECT_EQ(slices["F3"].at("args").dump(), R"({"chunk":0,"micro_batch":3,"stage":0})");
+}
+
+// A message between stages is named by the pass that it belongs to, and has no second slice among the passes.
+TEST(TraceFile, MessagesBetweenStagesHaveTheNamesOfThePlan) {
+  std::vector<TraceEntry> log;
+  for (auto [function, kind] : {std::pair("stage3.post_forward", OpKind::PostRecv), {"stage3.wait_forward", OpKind::Recv},
+                                {"stage1.receive_backward", OpKind::Recv}, {"stage3.send_backward", OpKind::Send},
+                                {"sync_grads.pp1", OpKind::Send}}) {
+    const int32_t micro_batch = function[1] == 't' ? 2 : -1;
+    const auto at = static_cast<uint64_t>(log.size());
+    log.push_back(entry(at + 1, OpKind::Enter, function, 1000, 0, -1, micro_batch));
+    log.push_back(entry(at + 2, kind, function, 1100, 1200, -1, micro_batch));
+  }
+  std::set<std::string> passes, messages;
+  for (const auto &e : parse(trace_events(log, 1, 1, 2, 1000, 9000)))
+    if (e.at("ph") == "X" && e.at("tid") == 2)
+      passes.insert(e.at("name"));
+    else if (e.at("ph") == "X" && e.at("cat") == "message")
+      messages.insert(std::string(e.at("name")) + " of stage " + e.at("args").at("stage").dump() + " chunk " +
+                      e.at("args").at("chunk").dump() + " micro-batch " + e.at("args").at("micro_batch").dump());
+    else if (e.at("ph") == "X")
+      messages.insert(e.at("name"));
+  EXPECT_EQ(passes, (std::set<std::string>{"sync_grads.pp1"}));
+  EXPECT_EQ(messages, (std::set<std::string>{"post F2 of stage 3 chunk 1 micro-batch 2", "recv F2 of stage 3 chunk 1 micro-batch 2",
+                                             "recv B2 of stage 1 chunk 0 micro-batch 2",
+                                             "send B2 of stage 3 chunk 1 micro-batch 2", "send x"}));
 }
 
 // Where the last stage is two actions, one behind the other, its passes are one slice; the next micro-batch is another.
@@ -76,7 +102,7 @@ TEST(TraceFile, AStageAndItsTailAreOnePass) {
       entry(5, OpKind::Enter, "stage1.tail.backward", 3000, 0, -1, 3), entry(6, OpKind::Enter, "stage1.backward", 4000, 0, -1, 3),
       entry(7, OpKind::Enter, "stage1.backward", 6000, 0, -1, 4)};
   std::map<std::string, std::pair<double, double>> slices;
-  for (const auto &e : parse(trace_events(log, 1, 1, 1000, 9000)))
+  for (const auto &e : parse(trace_events(log, 1, 1, 2, 1000, 9000)))
     if (e.at("ph") == "X") {
       EXPECT_TRUE(slices.emplace(e.at("name"), std::pair(e.at("ts"), e.at("dur"))).second) << e.at("name");
     }

@@ -138,7 +138,7 @@ TEST(Timetable, traceShowsPosts) {
     std::vector<std::string> names;
     nlohmann::json trace = nlohmann::json::parse(planTrace(s.problem, s.programs, times, 1, receives));
     for (const auto &event : trace.at("traceEvents"))
-      if (event.at("ph") == "i" && event.at("tid") == 3) // of rank 1
+      if (event.at("ph") == "X" && event.at("tid") == 3 && std::string(event.at("name")).starts_with("post ")) // of rank 1
         names.push_back(std::string(event.at("name")) + " at " + std::to_string(int(event.at("ts"))));
     return names;
   };
@@ -149,17 +149,33 @@ TEST(Timetable, traceShowsPosts) {
   EXPECT_EQ(ahead[1], "post F1 at 1"); // while F0 runs, from 1.5 on
 }
 
+// What a run does not do has no slice: the weight pass of a stage that has only the head.
+TEST(Timetable, traceLeavesOutWeightPassesWithoutWork) {
+  PipelineSchedule s = buildSchedule(ScheduleKind::zeroBubbleH1, {2, 1, 3});
+  ScheduleCosts costs = uniformCosts(s.problem, 1, 1, 1, 0);
+  costs.pass[1][2] = 0;
+  nlohmann::json trace = nlohmann::json::parse(planTrace(s.problem, s.programs, timetable(s.problem, s.programs, costs), 1));
+  int weights = 0;
+  for (const auto &event : trace.at("traceEvents"))
+    if (event.at("ph") == "X" && event.at("cat") == "W") {
+      ++weights;
+      EXPECT_EQ(event.at("args").at("stage"), 0);
+    }
+  EXPECT_EQ(weights, 3);
+}
+
 TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {
   Timed t = timed(ScheduleKind::zeroBubbleV, {2, 2, 3}, 1, 1, 1, 0.5);
   nlohmann::json trace = nlohmann::json::parse(planTrace(t.schedule.problem, t.schedule.programs, t.times, 1000));
-  int slices = 0, starts = 0, ends = 0, messages = 0;
+  int slices = 0, starts = 0, ends = 0, sends = 0, receives = 0;
   std::vector<std::string> tracks;
   for (const auto &event : trace.at("traceEvents")) {
     std::string kind = event.at("ph");
     if (event.at("name") == "thread_name")
       tracks.push_back(event.at("args").at("name"));
     bool message = kind == "X" && event.at("cat") == "message";
-    messages += message;
+    sends += message && std::string(event.at("name")).starts_with("send ");
+    receives += message && std::string(event.at("name")).starts_with("recv ");
     slices += kind == "X" && !message;
     if (message)
       EXPECT_EQ(int(event.at("tid")) % 2, 1);
@@ -170,10 +186,20 @@ TEST(Timetable, traceHasASliceAnActionAndAnArrowAMessage) {
       EXPECT_EQ(event.at("ts"), 1500.0);
       EXPECT_EQ(event.at("dur"), 1000.0);
     }
+    if (message && event.at("args").at("stage") == 1 && event.at("name") == "recv F0") { // rank 1 has nothing before it
+      EXPECT_EQ(event.at("tid"), 3);
+      EXPECT_EQ(event.at("ts"), 0.0);
+      EXPECT_EQ(event.at("dur"), 1500.0);
+      EXPECT_EQ(event.at("args").at("micro_batch"), 0);
+      EXPECT_EQ(event.at("args").at("chunk"), 0);
+    }
+    if (message && event.at("args").at("stage") == 1 && event.at("name") == "send B0")
+      EXPECT_EQ(event.at("tid"), 3);
   }
   EXPECT_EQ(slices, 2 * 2 * 3 * 3);
   EXPECT_EQ(starts, 2 * 2 * 3); // edges 0-1 and 2-3, both directions, three micro-batches
   EXPECT_EQ(ends, starts);
-  EXPECT_EQ(messages, starts);
+  EXPECT_EQ(sends, starts);
+  EXPECT_EQ(receives, starts);
   EXPECT_EQ(tracks, (std::vector<std::string>{"pp0 passes", "pp0 messages", "pp1 passes", "pp1 messages"}));
 }
