@@ -26,8 +26,8 @@ void heads(const ModelConfig &m, const ParallelPlan &p, Small &s) {
   s.kvHeads = p.tpRep > 1 ? p.tpKv : (m.kvHeads >= 2 * p.tp ? 2 : 1) * p.tp;
   int64_t queries = each >= 2 * p.tpRep ? 2 * p.tpRep : p.tpRep;
   s.heads = s.kvHeads * queries;
-  // Some families have a width of their own beside heads x channels; keep the two different then.
-  s.hidden = s.heads * s.headDim + (m.hidden == m.heads * m.headDim ? 0 : 16);
+  // Some families have a width of their own beside heads x channels; keep the two different then, and a multiple of tp.
+  s.hidden = s.heads * s.headDim + (m.hidden == m.heads * m.headDim ? 0 : (16 + p.tp - 1) / p.tp * p.tp);
 }
 
 /// Of each stage the first layer and the first of another kind, or the second.
@@ -115,7 +115,7 @@ Shrunk shrink(const ModelConfig &m, const ParallelPlan &p) {
   s.ffn = 6 * p.tp;
   int64_t multiple = std::min<int64_t>(p.vocabMultiple, 8);
   s.vocab = 2 * std::max<int64_t>(multiple, 8) * p.tp - (p.paddedVocab != m.vocab && multiple > 1 ? 3 : 0);
-  int64_t sequence = std::max<int64_t>(16, 2 * p.tp);
+  int64_t sequence = std::max<int64_t>({16, 2 * p.tp, m.mtpDepths + 4}); // each depth has labels
   sequence = (sequence + p.tp - 1) / p.tp * p.tp;
   s.positions = 2 * sequence;
   s.window = sequence / 2 + 1;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "Execute.h"
 #include "Shrink.h"
+#include "lf/Pipelines/Driver.h"
 #include "lf/Planner/PlanReport.h"
 #include "lf/Support/Error.h"
 #include <algorithm>
@@ -65,6 +66,11 @@ int verify(const std::vector<std::string> &words, const std::string &tool) {
               << lf::compileHelp();
     return 0;
   }
+  // What the plan may not ask of the model is refused in words about the model, not about the small one. "auto" becomes the
+  // layout of the model, too: that of the small one could be another.
+  lf::CompileRequest whole = request;
+  whole.dumpPhases.clear();
+  request.plan.layout = lf::compile(whole, model, lf::Phase::runtime, /*printed=*/false).report->plan.layout;
   lf::Shrunk small = lf::shrink(model, request.plan);
   std::printf("model: %s\n", small.says.empty() ? "as it is" : small.says.c_str());
   Scratch scratch;

@@ -80,6 +80,31 @@ TEST(Shrink, KeepsBothKindsOfLayersAndWidths) {
   EXPECT_TRUE(s.model.qkNorm);
 }
 
+TEST(Shrink, KeepsAWidthThatTpDivides) {
+  ParallelPlan plan;
+  plan.tp = 3;
+  ModelConfig model = parseModel(
+      R"({"model_type": "qwen3", "hidden_size": 96, "intermediate_size": 48, "num_attention_heads": 6, "num_key_value_heads": 3,
+  "head_dim": 8, "num_hidden_layers": 2, "vocab_size": 61, "max_position_embeddings": 64, "rms_norm_eps": 1e-6})", "test");
+  model.mtpDepths = 1; // its projection splits the width
+  resolvePlan(plan, model);
+  Shrunk s = shrink(model, plan);
+  EXPECT_EQ(s.model.hidden, 48 + 18);
+  EXPECT_EQ(s.model.heads * s.model.headDim, 48);
+}
+
+TEST(Shrink, KeepsMoreTokensThanDepths) {
+  ParallelPlan plan;
+  plan.pp = 2;
+  plan.seqLength = 4096;
+  ModelConfig model = parseModel(llama70b, "test");
+  model.mtpDepths = 16; // the most there are
+  resolvePlan(plan, model);
+  Shrunk s = shrink(model, plan);
+  EXPECT_EQ(s.model.mtpDepths, 16);
+  EXPECT_EQ(s.plan.seqLength, 20);
+}
+
 TEST(Shrink, KeepsAnUnevenLayout) {
   ParallelPlan plan;
   plan.pp = 3;
