@@ -32,6 +32,8 @@ struct LayoutRequest {
   int64_t layers = 0;
   int64_t mtp = 0;
   int64_t chunks = 0;     ///< chunks on a rank that the schedule asks for; 0: stages / pp
+  /// Chunks that a proposal may have, by what else was asked for; they are not checked here.
+  int64_t fewestChunks = 1, mostChunks = layoutLimit;
   bool overlapP2p = true; ///< off: more than one chunk needs pp > 2
   PlacementKind placement = PlacementKind::roundRobin;
   std::string place = "--pipeline-model-parallel-layout"; ///< named in messages
@@ -56,8 +58,9 @@ StageLayout resolveLayout(std::string_view text, const LayoutRequest &request);
 /// Places and numbers stages that are known to be legal (C1 to C9).
 StageLayout placeStages(const std::vector<std::string> &stages, const Placement &placement);
 
-/// A legal layout that differs as little as possible from `stages`: bars are added or removed only where the number of
-/// stages is wrong, layers only where their number is. Empty when `request` admits none (C1).
+/// The legal layout nearest to `stages`: bars are added or removed only where the number of stages is wrong, layers only
+/// where their number is. Of several the one that differs least, every symbol and bar put in or taken out counting one;
+/// an empty stage in front of E or behind L is thus dropped rather than filled. Empty when `request` admits none (C1).
 std::string proposeLayout(const std::vector<std::string> &stages, const LayoutRequest &request);
 
 } // namespace lf

@@ -121,6 +121,32 @@ TEST(StageLayout, proposalsChangeOnlyWhatIsWrong) {
   EXPECT_EQ(propose("EL", requestOf(1, 0)), "");
 }
 
+// One change in place of three: a bar too many at an end is dropped, not moved.
+TEST(StageLayout, proposalsDropEmptyEnds) {
+  auto propose = [](const std::string &text, const LayoutRequest &request) {
+    return proposeLayout(parseLayout(text).stages, request);
+  };
+  EXPECT_EQ(propose("Et*7|tL|", requestOf(2, 8)), "Et*7|tL");
+  EXPECT_EQ(propose("|Ett|ttL", requestOf(2, 4)), "Ett|ttL");
+  EXPECT_EQ(propose("||Ett|ttL||", requestOf(2, 4)), "Ett|ttL");
+  EXPECT_EQ(propose("|Ett|ttL|", requestOf(2, 5)), "Et*3|ttL"); // and what is wrong besides
+  EXPECT_EQ(propose("|Ett|ttL", requestOf(3, 4)), "E|tt|ttL");  // 3 stages are right
+  EXPECT_EQ(propose("Ett|tt|m|L|", requestOf(4, 4, 1)), "Ett|tt|m|L");
+}
+
+TEST(StageLayout, proposalsKeepToTheChunksThatRun) {
+  auto propose = [](const std::string &text, LayoutRequest request, int64_t fewest, int64_t most) {
+    request.fewestChunks = fewest;
+    request.mostChunks = most;
+    return proposeLayout(parseLayout(text).stages, request);
+  };
+  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(2, 6), 1, 1), "Et*4|ttL");
+  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(2, 6), 2, 9), "Et|t|tt|ttL");
+  EXPECT_EQ(propose("Et*5|tL|", requestOf(2, 6), 2, 9), "Et*3|tt|t|L");
+  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(2, 6), 2, 1), "");
+  EXPECT_EQ(propose("Ett|tt|ttL", requestOf(1, 6), 2, 9), "");
+}
+
 TEST(StageLayout, chunksOfTheScheduleAreChecked) {
   LayoutRequest request = requestOf(2, 8);
   request.chunks = 2;
