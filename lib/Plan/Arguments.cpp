@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 namespace lf {
 
@@ -35,7 +36,6 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
   auto expected = [&](const std::string &what) {
     return usage(origin + ": expected " + what + ", got " + quote(value));
   };
-  constexpr int64_t most = (int64_t{1} << 31) - 1;
   int64_t integer = 0;
   double real = 0;
   switch (flag.kind) {
@@ -44,15 +44,16 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
       throw expected("no value (or \"true\" or \"false\")");
     break;
   case Kind::integer: {
-    int64_t limit = flag.metavar == "BYTES" ? int64_t{1} << 60 : most;
-    if (!reads(value, integer) || integer < flag.least || integer > limit)
-      throw expected("an integer from " + std::to_string(flag.least) + " to " + std::to_string(limit));
+    if (!reads(value, integer) || integer < flag.least || integer > flag.most)
+      throw expected("an integer from " + std::to_string(flag.least) + " to " + std::to_string(flag.most));
     value = std::to_string(integer);
     break;
   }
   case Kind::real:
-    if (!reads(value, real) || !(real >= 0 && (real < 1 || flag.metavar != "P")))
-      throw expected(flag.metavar == "P" ? "a number of at least 0 and below 1" : "a finite number of at least 0");
+    if (!reads(value, real) ||
+        !(real >= 0 && (flag.metavar == "P" ? real < 1 : real <= std::numeric_limits<float>::max())))
+      throw expected(flag.metavar == "P" ? "a number of at least 0 and below 1"
+                                         : "a number from 0 to 3.4e38, the largest of float32");
     value = number(std::abs(real)); // -0 is 0
     break;
   case Kind::word:

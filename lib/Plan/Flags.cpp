@@ -102,12 +102,14 @@ void planFlags(std::vector<Flag> &t) {
   t.push_back(toggle(Stand::plan, "numerics", "deterministic-mode", "two runs give the same bits"));
   t.push_back(
       {"memory-budget", Kind::integer, Stand::plan, "", "numerics", "BYTES", "refuse plans whose ranks need more"});
+  t.back().most = int64_t{1} << 60;
   t.push_back({"target", Kind::word, Stand::plan, "cpu", "files", "NAME", "cpu or cuda", {}, {"cpu", "cuda"}});
 }
 
 void mtpFlags(std::vector<Flag> &t) {
   t.push_back({"mtp-num-layers", Kind::integer, Stand::plan, "0", "MTP", "N", "depths of multi-token prediction"});
   t.back().least = 0;
+  t.back().most = 16;
   t.push_back({"mtp-loss-scaling-factor", Kind::real, Stand::plan, "0.1", "MTP", "X",
                "weight of the mean of the depths' losses"});
 }
@@ -131,6 +133,7 @@ void callFlags(std::vector<Flag> &t) {
 
 void laterFlags(std::vector<Flag> &t) {
   t.push_back(later("TP", "tp-comm-overlap", Kind::toggle, "false"));
+  t.push_back(later("PP", "overlap-p2p-communication-warmup-flush", Kind::toggle, "false"));
   t.push_back(later("CP", "cp-comm-type", Kind::word, "p2p", {"p2p", "a2a", "allgather", "all_gather", "a2a+p2p"}));
   t.push_back(later("CP", "hierarchical-context-parallel-sizes", Kind::words));
   t.push_back(later("MoE", "moe-token-dispatcher-type", Kind::word, "allgather", {"allgather", "alltoall", "flex"}));

@@ -15,7 +15,7 @@ namespace lf {
 enum class Kind {
   toggle,  ///< no value; --flag=true and --flag=false work too
   integer, ///< at least Flag::least
-  real,    ///< finite, at least 0; a probability (metavar "P"): below 1
+  real,    ///< finite in float32, at least 0; a probability (metavar "P"): below 1
   word,    ///< one word, of Flag::choices when there are any
   words    ///< one or more words, up to the next flag
 };
@@ -38,7 +38,7 @@ struct Flag {
   std::string group, metavar, help; ///< metavar of word and words
   std::vector<std::string> aliases = {};
   std::vector<std::string> choices = {};
-  int64_t least = 1;
+  int64_t least = 1, most = (int64_t{1} << 31) - 1; ///< of an integer
 };
 
 const std::vector<Flag> &allFlags();

@@ -9,9 +9,11 @@
 #include "ReadPlan.h"
 #include "lf/Plan/ParallelPlan.h"
 #include "lf/Plan/PipelineSplit.h"
+#include "lf/Schedule/Algorithms.h"
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
+#include <cstdlib>
 #include <cxxopts.hpp>
 
 namespace lf {
@@ -32,9 +34,7 @@ static cxxopts::Options declare() {
     case Kind::integer:
       type = cxxopts::value<int64_t>();
       break;
-    case Kind::real:
-      type = cxxopts::value<double>();
-      break;
+    case Kind::real: // Arguments has checked it
     case Kind::word:
       type = cxxopts::value<std::string>();
       break;
@@ -135,31 +135,40 @@ static void oneWayOfChunks(const GivenFlags &given) {
                 "; a layout alone says it all");
 }
 
-static UnevenSplit unevenSplit(const GivenFlags &given, const cxxopts::ParseResult &flags) {
-  UnevenSplit split;
+static SplitFlags splitFlags(const GivenFlags &given, const cxxopts::ParseResult &flags) {
+  SplitFlags split;
   if (given.contains("decoder-first-pipeline-num-layers"))
-    split.first = flags["decoder-first-pipeline-num-layers"].as<int64_t>();
+    split.uneven.first = flags["decoder-first-pipeline-num-layers"].as<int64_t>();
   if (given.contains("decoder-last-pipeline-num-layers"))
-    split.last = flags["decoder-last-pipeline-num-layers"].as<int64_t>();
-  split.embedding = flags["account-for-embedding-in-pipeline-split"].as<bool>();
-  split.loss = flags["account-for-loss-in-pipeline-split"].as<bool>();
+    split.uneven.last = flags["decoder-last-pipeline-num-layers"].as<int64_t>();
+  split.uneven.embedding = flags["account-for-embedding-in-pipeline-split"].as<bool>();
+  split.uneven.loss = flags["account-for-loss-in-pipeline-split"].as<bool>();
+  if (given.contains("num-layers-per-virtual-pipeline-stage"))
+    split.layersPerStage = flags["num-layers-per-virtual-pipeline-stage"].as<int64_t>();
   return split;
 }
 
-/// The layout as given, or as the flags for uneven splits mean it.
-static std::string layout(const ParallelPlan &p, const ModelConfig &model, const GivenFlags &given,
-                          const UnevenSplit &split, const cxxopts::ParseResult &flags) {
+/// How many chunks a rank has is the schedule's to say where it has a number of its own. A 1 that nobody typed, as the
+/// sizes of a plan.json have it, asks for nothing.
+static void chunksOfSchedule(const ParallelPlan &p, const GivenFlags &given, bool typed) {
+  auto asked = given.find("num-virtual-stages-per-pipeline-rank");
+  const int64_t has = chunksOf(parseSchedule(p.schedule));
+  if (asked != given.end() && has > 0 && p.vpp != has && (p.vpp > 1 || typed))
+    throw usage(asked->second.origin + ": expected " + plain(has) + (has == 1 ? " chunk" : " chunks") +
+                " on a rank, as \"--pipeline-schedule\" " + quote(p.schedule) + " has, got " + plain(p.vpp) +
+                "; remove the flag or choose another schedule");
+}
+
+/// The layout as given. It says it all, so no flag may say a part of it.
+static std::string layout(const GivenFlags &given, const SplitFlags &split, const std::string &schedule) {
   auto stated = given.find("pipeline-model-parallel-layout");
-  if (stated != given.end()) {
-    if (split.asked())
-      throw usage(stated->second.origin + ": expected a layout or flags for uneven splits, got both; the layout alone "
-                                          "says how many layers each stage has");
-    return stated->second.value();
-  }
-  if (split.asked() && flags["pipeline-schedule"].as<std::string>() == "zb-v")
+  if (stated != given.end() && split.uneven.asked())
+    throw usage(stated->second.origin + ": expected a layout or flags for uneven splits, got both; the layout alone "
+                                        "says how many layers each stage has");
+  if (split.uneven.asked() && schedule == "zb-v")
     throw usage("\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
                 "stages are the first and the last of what is left, so the layout has to say how many layers each has");
-  return split.asked() ? withMtp(model.mtpDepths, unevenLayout(model.layers, p.pp, p.vpp, split)) : "";
+  return stated == given.end() ? "" : stated->second.value();
 }
 
 /// Drops options that only repeat a default, so that plan.json says what differs.
@@ -202,12 +211,14 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
       ignored.insert(ignored.end(), it->second.values.begin(), it->second.values.end());
   model = readModel(request.model, ignored);
   checkModelFlags(given, model);
+  const bool chunksTyped = file.chunksStated || given.contains("num-virtual-stages-per-pipeline-rank");
   if (!file.where.empty())
     mergePlan(given, file, model);
 
   const cxxopts::ParseResult flags = typed(given);
   auto text = [&](const char *name) { return flags.count(name) ? flags[name].as<std::string>() : std::string(); };
   auto integer = [&](const char *name) { return flags.count(name) ? flags[name].as<int64_t>() : int64_t{0}; };
+  auto real = [&](const char *name) { return std::strtod(flags[name].as<std::string>().c_str(), nullptr); };
   request.output = text("output");
   request.emit = flags["emit"].as<std::string>();
   request.report = text("report");
@@ -233,15 +244,14 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   p.dp = dataParallel(p, given, flags);
   p.sequenceParallel = flags["sequence-parallel"].as<bool>();
   model.mtpDepths = flags["mtp-num-layers"].as<int64_t>();
-  p.mtpFactor = flags["mtp-loss-scaling-factor"].as<double>();
+  p.mtpFactor = real("mtp-loss-scaling-factor");
   oneWayOfChunks(given);
-  const UnevenSplit split = unevenSplit(given, flags);
-  if (flags.count("num-layers-per-virtual-pipeline-stage"))
-    p.vpp = chunksOfLayers(model.layers, p.pp, integer("num-layers-per-virtual-pipeline-stage"), split);
-  p.layout = layout(p, model, given, split, flags);
+  p.schedule = flags["pipeline-schedule"].as<std::string>();
+  chunksOfSchedule(p, given, chunksTyped);
+  const SplitFlags split = splitFlags(given, flags);
+  p.layout = layout(given, split, p.schedule);
   p.groupSize = integer("microbatch-group-size-per-virtual-pipeline-stage");
   p.overlapP2p = !flags["no-overlap-p2p-communication"].as<bool>();
-  p.schedule = flags["pipeline-schedule"].as<std::string>();
   p.seqLength = integer("seq-length");
   p.microBatch = flags["micro-batch-size"].as<int64_t>();
   p.globalBatch = integer("global-batch-size");
@@ -252,7 +262,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
                 plain(file.microBatches) + " x micro-batch " + plain(p.microBatch) + " x dp " + plain(p.dp));
   p.dtype = dtype(given, request.target);
   if (flags.count("hidden-dropout"))
-    p.hiddenDropout = flags["hidden-dropout"].as<double>();
+    p.hiddenDropout = real("hidden-dropout");
   p.vocabMultiple = flags["make-vocab-size-divisible-by"].as<int64_t>();
   p.deterministic = flags["deterministic-mode"].as<bool>();
   p.memoryBudget = integer("memory-budget");
@@ -263,7 +273,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
         p.options[name] += (p.options[name].empty() ? "" : " ") + value;
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
-  resolvePlan(p, model);
+  resolvePlan(p, model, split);
   // The file's layout says how many stages a rank has; its sizes must say the same.
   auto layoutGiven = given.find("pipeline-model-parallel-layout");
   auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");

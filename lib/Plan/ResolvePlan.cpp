@@ -11,7 +11,8 @@
 #include "lf/Support/Error.h"
 #include "lf/Support/Text.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cstdlib>
 
 namespace lf {
 
@@ -91,44 +92,6 @@ static void tensorParallel(ParallelPlan &p, const ModelConfig &m) {
   }
 }
 
-/// Chunks on a rank: what the layout says, what is asked for, or what the schedule insists on.
-static void pipeline(ParallelPlan &p, const ModelConfig &m) {
-  ScheduleKind kind = parseSchedule(p.schedule);
-  bool automatic = p.layout == autoLayout;
-  if (!p.layout.empty() && !automatic) {
-    LayoutRequest request;
-    request.pp = p.pp;
-    request.layers = m.layers;
-    request.mtp = m.mtpDepths;
-    request.chunks = chunksOf(kind);
-    request.placement = placementOf(kind);
-    request.overlapP2p = p.overlapP2p;
-    p.vpp = resolveLayout(p.layout, request).placement.chunks;
-  } else if (p.vpp == 1 && chunksOf(kind) > 1) {
-    p.vpp = chunksOf(kind);
-  }
-  if (p.vpp > 1 && p.pp == 2 && !p.overlapP2p)
-    throw usage("\"--no-overlap-p2p-communication\": expected a pipeline size (--pp) of at least 3 with " + plain(p.vpp) +
-                " chunks on a rank, got 2; remove the flag, or use one chunk");
-  if (p.vpp > 1 && kind == ScheduleKind::oneForwardOneBackward)
-    p.schedule = "interleaved"; // what 1F1B is with several chunks: say what runs
-  if (p.groupSize > 0 && p.vpp == 1)
-    throw usage("\"--microbatch-group-size-per-virtual-pipeline-stage\": expected several chunks on a pipeline rank, "
-                "got 1; pass --num-virtual-stages-per-pipeline-rank or remove it");
-  if (!p.layout.empty() || p.vpp > 1) {
-    if (p.layout.empty())
-      evenLayout(m.layers, p.pp, p.vpp);
-    return;
-  }
-  if (m.layers % p.pp == 0)
-    return;
-  std::string proposal = proposeLayout(m.layers, p.pp);
-  throw usage("\"--pipeline-model-parallel-size\": expected a divisor of the " + plain(m.layers) +
-              " layers when no layout is given, got " + plain(p.pp) + " (" + remainder(m.layers, p.pp) +
-              "); legal sizes: " + list(divisors(m.layers)) +
-              (proposal.empty() ? "" : "; or state a layout: --pipeline-model-parallel-layout \"" + proposal + "\""));
-}
-
 static void shapes(ParallelPlan &p, const ModelConfig &m) {
   if (p.seqLength == 0)
     p.seqLength = m.maxPositions;
@@ -164,7 +127,7 @@ static void dropout(ParallelPlan &p, const ModelConfig &m) {
   }
   double attention = m.attentionDropout;
   if (auto it = p.options.find("attention-dropout"); it != p.options.end())
-    attention = std::stod(it->second);
+    attention = std::strtod(it->second.c_str(), nullptr); // checked when it was given
   if (attention != 0)
     throw usage("attention dropout is not implemented yet: expected 0, got " + number(attention) +
                 (p.options.contains("attention-dropout")
@@ -175,13 +138,11 @@ static void dropout(ParallelPlan &p, const ModelConfig &m) {
                 "\": 0.0 there or pass --attention-dropout 0");
 }
 
-static void mtp(const ParallelPlan &p, const ModelConfig &m) {
+static void mtp(ParallelPlan &p, const ModelConfig &m) {
   const std::string name = "\"--mtp-num-layers\"";
-  constexpr int64_t most = 16;
-  if (m.mtpDepths < 0 || m.mtpDepths > most)
-    throw usage(name + ": expected an integer from 0 to " + plain(most) + ", got " + plain(m.mtpDepths));
-  if (!(p.mtpFactor >= 0) || !std::isfinite(p.mtpFactor))
-    throw usage("\"--mtp-loss-scaling-factor\": expected a finite number of at least 0, got " + number(p.mtpFactor));
+  if (m.mtpDepths == 0 && p.options.contains("mtp-loss-scaling-factor"))
+    p.notices.push_back("\"--mtp-loss-scaling-factor\" has no effect: it weights the losses of multi-token prediction, and "
+                        "--mtp-num-layers is 0");
   if (m.mtpDepths > 0 && m.learnedPositions)
     throw usage(name + ": expected 0 for a model with learned positions (family " + quote(m.family) + "), got " +
                 plain(m.mtpDepths) + "; multi-token prediction needs a rotary embedding");
@@ -196,34 +157,114 @@ static void mtp(const ParallelPlan &p, const ModelConfig &m) {
 }
 
 /// Every pass of every micro-batch is a line of a program: 2^17 forward take seconds to plan, and 90 MB of executable.
-static void scheduleSize(const ParallelPlan &p) {
-  constexpr int64_t most = int64_t{1} << 17;
-  const int64_t stages = p.pp * p.vpp, microBatches = p.microBatches(), step = p.microBatch * p.dp;
-  if (stages <= most && microBatches <= most / stages)
+constexpr int64_t mostPasses = int64_t{1} << 17;
+
+static void scheduleSize(const ParallelPlan &p, int64_t chunks) {
+  const int64_t stages = p.pp * chunks, microBatches = p.microBatches(), step = p.microBatch * p.dp;
+  if (stages <= mostPasses && microBatches <= mostPasses / stages)
     return;
-  throw usage("\"--global-batch-size\": expected at most " + plain(most) + " passes of a micro-batch through a stage in a step, got " +
+  throw usage("\"--global-batch-size\": expected at most " + plain(mostPasses) + " passes of a micro-batch through a stage in a step, got " +
               plain(microBatches) + " micro-batches (" + plain(p.globalBatch) + " / (micro-batch " + plain(p.microBatch) + " x dp " +
               plain(p.dp) + ")) x " + plain(stages) + (stages == 1 ? " stage" : " stages") +
               "; raise --micro-batch-size or --data-parallel-size, or lower --global-batch-size to " +
-              plain(std::max<int64_t>(most / stages, 1) * step) + " or less");
+              plain(std::max<int64_t>(mostPasses / stages, 1) * step) + " or less");
 }
 
-/// Refuses sizes that the schedule cannot have, before there is any IR.
-static void schedule(const ParallelPlan &p) {
-  scheduleSize(p);
-  ScheduleKind kind = parseSchedule(p.schedule);
-  if (p.vpp > 1 || (kind != ScheduleKind::gpipe && kind != ScheduleKind::oneForwardOneBackward))
-    buildSchedule(kind, {p.pp, p.vpp, p.microBatches(), p.groupSize, false, p.overlapP2p});
+/// Refuses chunks on a rank with which the plan's schedule does not run, whatever stands in the stages.
+static void checkChunks(const ParallelPlan &p, ScheduleKind kind, int64_t chunks) {
+  const std::string group = "\"--microbatch-group-size-per-virtual-pipeline-stage\"";
+  if (chunks > 1 && p.pp == 2 && !p.overlapP2p)
+    throw usage("\"--no-overlap-p2p-communication\": expected a pipeline size (--pp) of at least 3 with " + plain(chunks) +
+                " chunks on a rank, got 2; remove the flag, or use one chunk");
+  if (p.groupSize > 0 && kind != ScheduleKind::oneForwardOneBackward && kind != ScheduleKind::interleaved)
+    throw usage(group + ": expected \"--pipeline-schedule\" \"interleaved\", got " + quote(p.schedule) +
+                ", which runs no groups of micro-batches; remove it");
+  if (p.groupSize > 0 && chunks == 1)
+    throw usage(group + ": expected several chunks on a pipeline rank, got 1; pass "
+                        "--num-virtual-stages-per-pipeline-rank or remove it");
+  scheduleSize(p, chunks);
+  checkSchedule(kind, {p.pp, chunks, p.microBatches(), p.groupSize, false, p.overlapP2p});
 }
 
-void resolvePlan(ParallelPlan &plan, const ModelConfig &model) {
+/// Chunks on a rank with which the plan would run, everything else being as it is: what may be proposed.
+static std::pair<int64_t, int64_t> chunksThatRun(const ParallelPlan &p, ScheduleKind kind) {
+  auto runs = [&](int64_t chunks) {
+    try {
+      checkChunks(p, kind, chunks);
+      return true;
+    } catch (const Error &) {
+      return false;
+    }
+  };
+  if (int64_t only = chunksOf(kind); only > 0)
+    return runs(only) ? std::pair{only, only} : std::pair<int64_t, int64_t>{1, 0};
+  int64_t most = p.pp == 1 ? 1 : mostPasses / (p.pp * p.microBatches()); // several are as two, but for the size
+  return {runs(1) ? 1 : 2, most > 1 && !runs(2) ? 1 : most};
+}
+
+/// The stages: what the layout says, what flags ask for, or what the schedule insists on.
+static void pipeline(ParallelPlan &p, const ModelConfig &m, const SplitFlags &flags) {
+  const ScheduleKind kind = parseSchedule(p.schedule);
+  const bool automatic = p.layout == autoLayout, stated = !p.layout.empty() && !automatic;
+  const auto [fewest, most] = chunksThatRun(p, kind);
+  SplitRequest split = splitRequest(m.layers, p.pp, 1, flags.uneven);
+  split.mtp = m.mtpDepths;
+  split.fewestChunks = fewest;
+  split.mostChunks = most;
+  if (stated) {
+    const LayoutText text = parseLayout(p.layout);
+    if (fewest > most) // no layout runs: say why
+      checkChunks(p, kind,
+                  chunksOf(kind) > 0 ? chunksOf(kind) : (static_cast<int64_t>(text.stages.size()) + p.pp - 1) / p.pp);
+    LayoutRequest request;
+    request.pp = p.pp;
+    request.layers = m.layers;
+    request.mtp = m.mtpDepths;
+    request.chunks = chunksOf(kind);
+    request.placement = placementOf(kind);
+    request.overlapP2p = p.overlapP2p;
+    request.fewestChunks = fewest;
+    request.mostChunks = most;
+    p.vpp = resolveLayout(text, request).placement.chunks;
+  } else if (flags.layersPerStage > 0) {
+    p.vpp = chunksFromLayersPerStage(split, flags.layersPerStage);
+    if (int64_t has = chunksOf(kind); has > 0 && p.vpp != has)
+      throw usage("\"--num-layers-per-virtual-pipeline-stage\": expected " + plain(has) +
+                  (has == 1 ? " chunk" : " chunks") + " on a rank, as \"--pipeline-schedule\" " + quote(p.schedule) +
+                  " has, got " + plain(p.vpp) + " (" + plain(p.vpp * flags.layersPerStage) + " layers of a rank / " +
+                  plain(flags.layersPerStage) + "); remove the flag or choose another schedule");
+  } else if (p.vpp == 1 && chunksOf(kind) > 1) {
+    p.vpp = chunksOf(kind);
+    split.chunksFrom = "\"--pipeline-schedule\" " + quote(p.schedule);
+  }
+  checkChunks(p, kind, p.vpp);
+  if (p.vpp > 1 && kind == ScheduleKind::oneForwardOneBackward)
+    p.schedule = "interleaved"; // what 1F1B is with several chunks: say what runs
+  if (stated || automatic)
+    return;
+  split.vpp = p.vpp;
+  if (flags.uneven.asked()) {
+    p.layout = unevenLayout(split);
+  } else if (p.vpp > 1) {
+    defaultSplit(split);
+  } else if (m.layers % p.pp != 0) {
+    std::string proposal = proposeLayout(m.layers, p.pp, m.mtpDepths);
+    throw usage("\"--pipeline-model-parallel-size\": expected a divisor of the " + plain(m.layers) +
+                " layers when no layout is given, got " + plain(p.pp) + " (" + remainder(m.layers, p.pp) +
+                "); legal sizes: " + list(divisors(m.layers)) +
+                (proposal.empty() ? "" : "; or state a layout: --pipeline-model-parallel-layout \"" + proposal + "\""));
+  }
+}
+
+void resolvePlan(ParallelPlan &plan, const ModelConfig &model, const SplitFlags &split) {
   sizes(plan);
   tensorParallel(plan, model);
-  pipeline(plan, model);
   shapes(plan, model);
   mtp(plan, model);
-  schedule(plan);
   dropout(plan, model);
+  pipeline(plan, model, split); // last: a layout that it proposes runs
 }
+
+void resolvePlan(ParallelPlan &plan, const ModelConfig &model) { resolvePlan(plan, model, {}); }
 
 } // namespace lf

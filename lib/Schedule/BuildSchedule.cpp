@@ -62,12 +62,26 @@ SchedulingProblem poseProblem(ScheduleKind kind, const ScheduleRequest &request)
   return problem;
 }
 
+namespace {
+
+/// What 1F1B is with several chunks on a rank.
+ScheduleKind kindFor(ScheduleKind kind, const ScheduleRequest &request) {
+  return kind == ScheduleKind::oneForwardOneBackward && request.vpp > 1 ? ScheduleKind::interleaved : kind;
+}
+
+} // namespace
+
+void checkSchedule(ScheduleKind kind, const ScheduleRequest &request) {
+  kind = kindFor(kind, request);
+  SchedulingProblem problem = poseProblem(kind, request);
+  checkProblem(problem);
+  entryOf(kind).check(problem);
+}
+
 PipelineSchedule buildSchedule(ScheduleKind kind, const ScheduleRequest &request) {
-  if (kind == ScheduleKind::oneForwardOneBackward && request.vpp > 1)
-    kind = ScheduleKind::interleaved;
+  checkSchedule(kind, request);
+  kind = kindFor(kind, request);
   PipelineSchedule result{kind, poseProblem(kind, request), {}};
-  checkProblem(result.problem);
-  entryOf(kind).check(result.problem);
   result.programs = entryOf(kind).schedule(result.problem);
   if (entryOf(kind).buffers)
     result.buffers = entryOf(kind).buffers(result.problem);

@@ -19,25 +19,43 @@ namespace lf {
 // The forward order is a table: for each group, for each chunk, for each micro-batch of the group. The backward order
 // is the same table with the chunks mirrored. Bubble (ranks - 1) (forward + backward of one chunk).
 
+/// Groups are of at least as many micro-batches as ranks, the last one too.
+static bool groupFits(int64_t group, int64_t mbs, int64_t ranks) {
+  return group >= ranks && group <= mbs && (mbs % group == 0 || mbs % group >= ranks);
+}
+
+/// The group size nearest to `group` that fits; there is one, since all micro-batches are a group.
+static int64_t nearestGroup(int64_t group, int64_t mbs, int64_t ranks) {
+  int64_t from = std::clamp(group, ranks, mbs);
+  for (int64_t away = 0;; ++away)
+    for (int64_t near : {from - away, from + away})
+      if (groupFits(near, mbs, ranks))
+        return near;
+}
+
 void checkInterleaved(const SchedulingProblem &problem) {
   auto str = [](int64_t n) { return std::to_string(n); };
+  const std::string groupFlag = "--microbatch-group-size-per-virtual-pipeline-stage";
   int64_t group = problem.group(), mbs = problem.microBatches, ranks = problem.ranks;
-  if (ranks == 1)
-    throw usage("expected a pipeline size (--pp) above 1 for the interleaved schedule (" + str(problem.chunks) +
-                " chunks on a rank), got 1");
   if (problem.chunks < 2)
-    throw usage("expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got " +
-                str(problem.chunks) + "; with one chunk use --pipeline-schedule 1f1b");
+    throw usage("\"--pipeline-schedule\": expected at least 2 chunks on a rank (--vpp) for \"interleaved\", got " +
+                str(problem.chunks) + "; with one chunk use \"1f1b\"");
+  if (ranks == 1)
+    throw usage("\"--pipeline-model-parallel-size\": expected at least 2 for " + str(problem.chunks) +
+                " chunks on a rank, got 1; raise it, or ask for one chunk");
+  if (mbs < ranks)
+    throw usage("\"--global-batch-size\": expected at least " + str(ranks) +
+                " micro-batches (the pipeline size) for the interleaved schedule, got " + str(mbs) +
+                "; raise it, or use one chunk on a rank");
   if (group < ranks || group > mbs)
-    throw usage(
-        "expected a micro-batch group (--microbatch-group-size-per-virtual-pipeline-stage, default --pp) from " +
-        str(ranks) + " (pipeline size) to " + str(mbs) + " (micro-batches), got " + str(group) +
-        (mbs < ranks ? "; the interleaved schedule needs at least --pp micro-batches: raise --global-batch-size" : ""));
-  if (mbs % group != 0 && mbs % group < ranks)
-    throw usage("expected the last micro-batch group to be full or to hold at least " + str(ranks) +
-                " (pipeline size), got " + str(mbs) + " micro-batches / " + str(group) +
-                " in a group = " + str(mbs / group) + " remainder " + str(mbs % group) + "; " + str(mbs - mbs % group) +
-                " or " + str(mbs - mbs % group + ranks) + " micro-batches would do");
+    throw usage("\"" + groupFlag + "\": expected a micro-batch group from " + str(ranks) + " (pipeline size) to " +
+                str(mbs) + " (micro-batches), got " + str(group) + "; use " + str(nearestGroup(group, mbs, ranks)));
+  if (!groupFits(group, mbs, ranks))
+    throw usage("\"--global-batch-size\": expected the last micro-batch group to be full or to hold at least " +
+                str(ranks) + " (pipeline size), got " + str(mbs) + " micro-batches / " + str(group) +
+                " in a group = " + str(mbs / group) + " remainder " + str(mbs % group) + "; make it " +
+                str(mbs - mbs % group) + " or " + str(mbs - mbs % group + ranks) + " micro-batches, or pass " +
+                groupFlag + " " + str(nearestGroup(group, mbs, ranks)));
 }
 
 // Of a full group, the last rank returns up to group - ranks + 1 micro-batches to the first before that one turns to

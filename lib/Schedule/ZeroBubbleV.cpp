@@ -33,8 +33,8 @@ void checkZeroBubbleV(const SchedulingProblem &problem) {
     throw usage("expected 2 chunks on a rank (--vpp) for --pipeline-schedule zb-v, got " +
                 std::to_string(problem.chunks));
   if (problem.ranks < 2)
-    throw usage("expected a pipeline size (--pp) above 1 for --pipeline-schedule zb-v, got " +
-                std::to_string(problem.ranks));
+    throw usage("\"--pipeline-model-parallel-size\": expected at least 2 for \"--pipeline-schedule\" \"zb-v\", got " +
+                std::to_string(problem.ranks) + "; raise it, or use \"1f1b\"");
   if (problem.expertOverlap)
     throw usage("expected --pipeline-schedule 1f1b or interleaved with --overlap-moe-expert-parallel-comm, got "
                 "\"zb-v\"");

@@ -10,8 +10,8 @@
 lf.chain embed @embed layers [@a, @b] counts [3, 5] head @head
 
 // No layer is dropped to make the numbers fit; the note says what would.
-// DIVIDE: [[@LINE-3]]:1: error: expected layers divisible by the pipeline size (--pp), got 8 layers, 8 / 3 = 2 remainder 2
-// DIVIDE: note: a layout can split unevenly: --pipeline-model-parallel-layout "Ett|t*3|t*3L"
+// DIVIDE: [[@LINE-3]]:1: error: "--pipeline-model-parallel-size": expected a divisor of the 8 layers when no layout is given, got 3 (8 % 3 = 2); legal sizes: 1, 2, 4, 8
+// DIVIDE: note: a layout can split unevenly: --pipeline-model-parallel-layout "Ett|t*4|ttL"
 // STAGES: error: --pipeline-model-parallel-layout: expected a number of stages divisible by the pipeline size (--pp), got 4 stages / 3 = 1 remainder 1; add 2 or remove 1
 // STAGES: note: the nearest legal layout is "Et*4|t*3|tL"
 

@@ -11,6 +11,5 @@ lf.chain embed @embed layers [@a] counts [8] head @head
 // NAME: error: expected --pipeline-schedule to be one of "gpipe", "1f1b", "interleaved", "zb-h1", "zb-v", got "2f2b"
 // NONE: error: expected micro-batches of at least 1, got 0
 // MANY: error: expected a schedule of at most 10000000 actions (passes x ranks x chunks x micro-batches), got 2 x 2 x 1 x 100000000
-// CHUNKS: error: expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got 1; with one chunk use --pipeline-schedule 1f1b
-// GROUP: error: expected a micro-batch group
-// GROUP-SAME: from 4 (pipeline size) to 3 (micro-batches), got 4
+// CHUNKS: error: "--pipeline-schedule": expected at least 2 chunks on a rank (--vpp) for "interleaved", got 1; with one chunk use "1f1b"
+// GROUP: error: "--global-batch-size": expected at least 4 micro-batches (the pipeline size) for the interleaved schedule, got 3

@@ -14,6 +14,8 @@
 
 namespace lf {
 
+struct SplitFlags; // PipelineSplit.h
+
 enum class Dtype { f32, f64, bf16 };
 enum class Target { cpu, cuda };
 
@@ -72,5 +74,7 @@ std::string compileHelp();
 /// Checks a plan against a model and fills in what follows from both (paddedVocab, tpKv, tpRep, defaults; the
 /// model's dropout unless options has "hidden-dropout" or "attention-dropout"). Throws lf::Error (exit 2).
 void resolvePlan(ParallelPlan &, const ModelConfig &);
+/// The same for a plan without a layout whose stages follow from flags: they become its layout, or its chunks.
+void resolvePlan(ParallelPlan &, const ModelConfig &, const SplitFlags &);
 
 } // namespace lf

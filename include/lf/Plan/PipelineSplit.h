@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "lf/Schedule/DefaultSplit.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,9 +23,9 @@ std::string evenLayout(int64_t layers, int64_t pp, int64_t vpp);
 /// The layout with `depths` MTP layers before its loss, as Megatron places them when no layout is stated.
 std::string withMtp(int64_t depths, std::string layout);
 
-/// The nearest legal layout when layers do not divide: the embedding and the head count as one layer each, so that the
-/// first and the last stage get fewer. Empty when pp > layers + 2 (stages would be left without work).
-std::string proposeLayout(int64_t layers, int64_t pp);
+/// A layout of equal work when layers do not divide: the embedding, the head and `mtp` depths count as one layer each, so
+/// that the first and the last stage get fewer. Empty when pp > layers + 2 (stages would be left without work).
+std::string proposeLayout(int64_t layers, int64_t pp, int64_t mtp = 0);
 
 /// What the four flags for uneven splits ask for.
 struct UnevenSplit {
@@ -33,13 +34,18 @@ struct UnevenSplit {
   bool asked() const { return first || last || embedding || loss; }
 };
 
-/// The layout that the flags mean, by Megatron's rules. Throws lf::Error (exit 2) with the arithmetic when it leaves
-/// layers over.
-std::string unevenLayout(int64_t layers, int64_t pp, const UnevenSplit &);
+/// The flags from which the stages follow when no layout is stated.
+struct SplitFlags {
+  UnevenSplit uneven;
+  int64_t layersPerStage = 0; ///< --num-layers-per-virtual-pipeline-stage; 0: not given
+};
 
-/// Chunks on a rank that --num-layers-per-virtual-pipeline-stage gives. Throws lf::Error (exit 2) with the division.
-int64_t chunksOfLayers(int64_t layers, int64_t pp, int64_t layersPerStage, const UnevenSplit &);
-/// As unevenLayout, with several chunks on a rank.
+/// The question that the flags put; its chunks are `vpp`.
+SplitRequest splitRequest(int64_t layers, int64_t pp, int64_t vpp, const UnevenSplit &);
+
+/// The layout that the flags for uneven splits mean, by Megatron's rules. Throws lf::Error (exit 2) with the arithmetic
+/// when it leaves layers over.
+std::string unevenLayout(const SplitRequest &);
 std::string unevenLayout(int64_t layers, int64_t pp, int64_t vpp, const UnevenSplit &);
 
 } // namespace lf

@@ -43,6 +43,9 @@ struct PipelineSchedule {
 /// cannot be had for these sizes, std::logic_error when an algorithm of ours fails its verification.
 PipelineSchedule buildSchedule(ScheduleKind kind, const ScheduleRequest &request);
 
+/// Problem and check alone: throws lf::Error as buildSchedule does.
+void checkSchedule(ScheduleKind kind, const ScheduleRequest &request);
+
 /// The problem that `kind` poses for `request`, not yet checked.
 SchedulingProblem poseProblem(ScheduleKind kind, const ScheduleRequest &request);
 

@@ -25,7 +25,7 @@ constexpr const char *compile_flag_names[] = {
     // one call
     "output", "emit", "dry-run", "report", "plan-trace", "plan", "plan-out", "stop-after", "dump-phases-to",
     // not implemented yet
-    "tp-comm-overlap", "cp-comm-type", "hierarchical-context-parallel-sizes", "moe-token-dispatcher-type",
+    "tp-comm-overlap", "overlap-p2p-communication-warmup-flush", "cp-comm-type", "hierarchical-context-parallel-sizes", "moe-token-dispatcher-type",
     "moe-enable-deepep", "moe-deepep-num-sms", "moe-permute-fusion", "overlap-moe-expert-parallel-comm",
     "delay-wgrad-compute", "moe-expert-capacity-factor", "moe-pad-expert-input-to-capacity",
     "moe-token-drop-policy", "moe-router-load-balancing-type", "moe-aux-loss-coeff", "moe-z-loss-coeff",

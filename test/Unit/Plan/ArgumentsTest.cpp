@@ -74,6 +74,8 @@ TEST_F(ArgumentsTest, WrongValues) {
             R"("--tp": expected an integer from 1 to 2147483647, got "99999999999999999999")");
   EXPECT_EQ(refusal("--hidden-dropout nan"),
             R"("--hidden-dropout": expected a number of at least 0 and below 1, got "nan")");
+  EXPECT_EQ(refusal("--hidden-dropout 1e-310 --attention-dropout 0e-400"), "accepted");
+  EXPECT_EQ(refusal("--attention-dropout 1e-310").find("attention dropout is not implemented yet"), 0u);
   EXPECT_EQ(refusal("--emit obj"), R"("--emit": expected "exe" or "cpp", got "obj")");
   EXPECT_EQ(refusal("--report="), R"("--report": expected a value, got "")");
   EXPECT_EQ(refusal("--fp32 --fp64"), R"(expected one of "--fp32", "--bf16" and "--fp64", got "--fp32" and "--fp64")");
@@ -114,6 +116,8 @@ TEST_F(ArgumentsTest, NotImplementedYetIsRefusedByName) {
             R"("--use-distributed-optimizer" is not implemented yet; remove it)");
   EXPECT_EQ(refusal("--data-parallel-sharding-strategy optim"),
             R"("--data-parallel-sharding-strategy" is not implemented yet: expected "no_shard", got "optim")");
+  EXPECT_EQ(refusal("--overlap-p2p-communication-warmup-flush"),
+            R"("--overlap-p2p-communication-warmup-flush" is not implemented yet; remove it)");
   EXPECT_EQ(refusal("--cp 2"), R"("--context-parallel-size" is not implemented yet: expected 1, got 2)");
   // Neutral values ask for nothing.
   EXPECT_EQ(refusal("--cp 1 --ep 1 --etp 1 --vpp 1 --cp-comm-type p2p --mtp-num-layers 0 --moe-aux-loss-coeff 0.0 "

@@ -45,10 +45,14 @@ TEST_F(MtpTest, ALayoutSaysWhere) {
 
 TEST_F(MtpTest, Refusals) {
   EXPECT_EQ(refusal("--mtp-num-layers -1"),
-            R"("--mtp-num-layers": expected an integer from 0 to 2147483647, got "-1")");
-  EXPECT_EQ(refusal("--mtp-num-layers 17"), R"("--mtp-num-layers": expected an integer from 0 to 16, got 17)");
+            R"("--mtp-num-layers": expected an integer from 0 to 16, got "-1")");
+  EXPECT_EQ(refusal("--mtp-num-layers 17"), R"("--mtp-num-layers": expected an integer from 0 to 16, got "17")");
   EXPECT_EQ(refusal("--mtp-num-layers 1 --mtp-loss-scaling-factor -0.5"),
-            R"("--mtp-loss-scaling-factor": expected a finite number of at least 0, got "-0.5")");
+            R"("--mtp-loss-scaling-factor": expected a number from 0 to 3.4e38, the largest of float32, got "-0.5")");
+  for (const char *value : {"inf", "nan", "1e40", "1e400", "x", "0.1x"})
+    EXPECT_EQ(refusal(std::string("--mtp-num-layers 1 --mtp-loss-scaling-factor ") + value),
+              R"("--mtp-loss-scaling-factor": expected a number from 0 to 3.4e38, the largest of float32, got ")" +
+                  std::string(value) + "\"");
   EXPECT_EQ(
       refusal("--mtp-num-layers 4 --seq-length 4"),
       R"("--mtp-num-layers": expected fewer depths than the 4 tokens of a sample, got 4, which would leave depth 3 )"
@@ -65,6 +69,14 @@ TEST_F(MtpTest, Refusals) {
   EXPECT_EQ(refusal("--mtp-num-layers 1"),
             R"("--mtp-num-layers": expected 0 for a model with learned positions (family "gpt2"), got 1; multi-token )"
             R"(prediction needs a rotary embedding)");
+}
+
+TEST_F(MtpTest, AFactorWithoutDepthsIsSaid) {
+  EXPECT_EQ(plan("--mtp-loss-scaling-factor 0.3").notices,
+            std::vector<std::string>{"\"--mtp-loss-scaling-factor\" has no effect: it weights the losses of multi-token "
+                                     "prediction, and --mtp-num-layers is 0"});
+  EXPECT_TRUE(plan("--mtp-loss-scaling-factor 0.3 --mtp-num-layers 1").notices.empty());
+  EXPECT_EQ(plan("--mtp-num-layers 1 --mtp-loss-scaling-factor 1e-310").mtpFactor, 1e-310) << "small, but a number";
 }
 
 TEST_F(MtpTest, PlanJsonKeepsIt) {

@@ -64,7 +64,7 @@ TEST_F(PlanJsonTest, SaysWhichOrderRuns) {
   EXPECT_EQ(plan("--pp 2 --layout Et|t|t|tL --global-batch-size 4").schedule, "interleaved");
   EXPECT_EQ(plan("--pp 2 --vpp 2 --pipeline-schedule gpipe --global-batch-size 4").schedule, "gpipe");
   Json stated = planJson(plan("--pp 2 --vpp 2 --pipeline-schedule interleaved --global-batch-size 4"), model);
-  EXPECT_EQ(refused(stated.dump(), "--vpp 1"), "expected at least 2 chunks on a rank (--vpp) for the interleaved schedule, got 1; with one chunk use --pipeline-schedule 1f1b");
+  EXPECT_EQ(refused(stated.dump(), "--vpp 1"), R"("--pipeline-schedule": expected at least 2 chunks on a rank (--vpp) for "interleaved", got 1; with one chunk use "1f1b")");
 }
 
 TEST_F(PlanJsonTest, FlagsWinOverTheFile) {

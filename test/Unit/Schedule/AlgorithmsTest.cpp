@@ -117,8 +117,8 @@ TEST(Algorithms, refusals) {
            "expected 1 chunk on a rank (--vpp) for --pipeline-schedule zb-h1, got 2");
   expectIn(refusal(ScheduleKind::zeroBubbleV, {2, 1, 4}),
            "expected 2 chunks on a rank (--vpp) for --pipeline-schedule zb-v, got 1");
-  expectIn(refusal(ScheduleKind::zeroBubbleV, {1, 2, 4}), "above 1 for --pipeline-schedule zb-v, got 1");
-  expectIn(refusal(ScheduleKind::interleaved, {2, 1, 4}), "with one chunk use --pipeline-schedule 1f1b");
+  expectIn(refusal(ScheduleKind::zeroBubbleV, {1, 2, 4}), "expected at least 2 for \"--pipeline-schedule\" \"zb-v\", got 1; raise it");
+  expectIn(refusal(ScheduleKind::interleaved, {2, 1, 4}), "with one chunk use \"1f1b\"");
   expectIn(refusal(ScheduleKind::gpipe, {0, 1, 4}), "a pipeline size (--pp) of at least 1, got 0");
   expectIn(refusal(ScheduleKind::gpipe, {1, 1, -2}), "micro-batches of at least 1, got -2");
   expectIn(refusal(ScheduleKind::gpipe, {INT64_MAX, INT64_MAX, INT64_MAX}), "at most 10000000 actions");

@@ -74,23 +74,24 @@ TEST(DefaultSplit, firstAndLastRankGiven) {
 }
 
 TEST(DefaultSplit, refusalsShowTheArithmetic) {
-  expectIn(refusal(split(61, 16)), "got 61 layers, 61 / 16 = 3 remainder 13");
+  expectIn(refusal(split(61, 16)), "expected a divisor of the 61 layers when no layout is given, got 16 (61 % 16 = 13); legal sizes: 1, 61");
   SplitRequest request = split(32, 4);
   request.countEmbedding = true;
-  expectIn(refusal(request), "got 32 layers + 1 for the embedding = 33, 33 / 4 = 8 remainder 1");
-  expectIn(refusal(split(12, 4, 2)), "divisible by chunks on a rank (--vpp), got 3 / 2 = 1 remainder 1");
+  expectIn(refusal(request), "expected a divisor of 33 (32 layers + 1 for the embedding) when no layout is given, got 4 (33 % 4 = 1); legal sizes: 1, 3, 11, 33");
+  expectIn(refusal(split(12, 4, 2)), "to be a multiple of its 2 chunks, got 3 (3 % 2 = 1)");
   request = split(9, 4);
   request.firstLayers = 2;
-  expectIn(refusal(request), "9 layers - 2 on the first rank - 0 on the last = 7, 7 / 3 = 2 remainder 1");
+  expectIn(refusal(request), "multiple of their 3 ranks, got 9 layers - 2 first = 7 (7 % 3 = 1); use 3");
   request.firstLayers = 12;
   expectIn(refusal(request), "= -3");
   request = split(6, 2); // both given, nothing between: Megatron would drop a layer
   request.firstLayers = 2;
   request.lastLayers = 3;
   expectIn(refusal(request),
-           "expected 0 layers left for the ranks between, got 6 layers - 2 on the first rank - 3 on the last = 1");
+           "\"--decoder-first-pipeline-num-layers\": expected the ranks to hold all layers and no more, got 6 layers - 2 first "
+           "- 3 last = 1 for 0 ranks between; use 3, or remove one of the two flags");
   request.pp = 1;
-  expectIn(refusal(request), "alone with a pipeline size (--pp) of 1, got both");
+  expectIn(refusal(request), "expected 6 (all layers of the model, since pp=1), got 2");
   request.pp = 3;
   request.countLoss = true;
   expectIn(refusal(request), "got both");
@@ -100,7 +101,7 @@ TEST(DefaultSplit, refusalsShowTheArithmetic) {
   expectIn(refusal(split(0, 2)), "got 0 and 0");
   expectIn(refusal(split(4, 0)), "got 0 x 1");
   expectIn(refusal(split(4, INT64_MAX, INT64_MAX)), "from 1 to 1000000");
-  expectIn(refusal(split(4, 1, 2)), "above 1 for 2 chunks on a rank, got 1");
+  expectIn(refusal(split(4, 1, 2)), "expected at least 2 for 2 chunks on a rank, got 1; raise it, or ask for one chunk");
   // 1 layer + 1 + 1 = 3 slots on 1 rank are fine, but 2 slots for one layer's stage are not
   request = split(1, 3);
   request.countEmbedding = request.countLoss = true;
