@@ -90,12 +90,24 @@ void Run::build(Phase phase, OpPassManager &passes) {
   }
 }
 
+/// The config.json of what is trained: with the depths that --save-hf writes beside the layers.
+std::string configOf(const ::lf::ModelConfig &model) {
+  const char *key = "num_nextn_predict_layers";
+  if (model.source.empty())
+    return "";
+  ::lf::Json config = ::lf::parseJson(model.source, "the model");
+  if (model.mtpDepths == 0 && !config.contains(key))
+    return model.source;
+  config[key] = model.mtpDepths;
+  return config.dump(2) + "\n";
+}
+
 /// What the executable says about itself; read by lf-emit-cpp.
 void Run::describeItself() {
   OpBuilder b(&context);
   const ::lf::PlanReport &report = *result.report;
   (*module)->setAttr("lf.name", b.getStringAttr(planName(report)));
-  (*module)->setAttr("lf.config", b.getStringAttr(model.source));
+  (*module)->setAttr("lf.config", b.getStringAttr(configOf(model)));
   (*module)->setAttr("lf.plan", b.getStringAttr(::lf::planText(fullPlanJson(report, /*everyRank=*/false))));
   (*module)->setAttr("lf.report", b.getStringAttr(textReport(report)));
   (*module)->setAttr("lf.flops_per_token", b.getF64FloatAttr(report.flopsPerToken));

@@ -10,7 +10,9 @@
 #include "real.h"
 #include "text.h"
 
+#include <charconv>
 #include <cmath>
+#include <set>
 
 namespace lf::rt {
 namespace {
@@ -35,6 +37,15 @@ bool is_buffer(const std::string &name) {
 
 bool is_embedding(const std::string &name) {
   return ends_with(name, "embed_tokens.weight") || ends_with(name, "wte.weight");
+}
+
+/// The layer of "layers.7.x"; -1 for other names.
+int64_t layer_of(const std::string &bare_name) {
+  const std::string prefix = "layers.";
+  int64_t layer = -1;
+  if (bare_name.rfind(prefix, 0) == 0)
+    std::from_chars(bare_name.data() + prefix.size(), bare_name.data() + bare_name.size(), layer);
+  return layer;
 }
 
 } // namespace
@@ -71,7 +82,14 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
   if (!missing.empty())
     throw Failure{4, "--load: " + quote(path) + ": expected tensors of the model that are missing: " +
                          name_list(missing) + ", got " + std::to_string(folder.tensors.size()) + " others"};
+  std::set<int64_t> depths; // that the program lacks: layers behind its own that have such a projection
+  for (auto &[name, as_stored] : in_folder)
+    if (layer_of(name) >= program.layers + program.mtp_depths && ends_with(name, ".eh_proj.weight"))
+      depths.insert(layer_of(name));
+  ignored = static_cast<int64_t>(depths.size());
   for (auto &[name, as_stored] : in_folder) {
+    if (depths.contains(layer_of(name)))
+      continue;
     const StoredTensor &copy = folder.tensors.at(as_stored);
     const bool of_depth = program.mtp_depths > 0 && name.rfind("layers.", 0) == 0;
     const StoredTensor *original = nullptr;

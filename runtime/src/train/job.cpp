@@ -129,6 +129,11 @@ void train(Job &job, lf_rank &c) {
     std::printf("notice: --load: %s lacks tensors of multi-token prediction; initialised with seed %llu: %s\n",
                 quote(o.load).c_str(), static_cast<unsigned long long>(job.seed),
                 name_list(job.weights->absent()).c_str());
+  if (int64_t depths = job.weights ? job.weights->ignored_depths() : 0; c.rank == 0 && depths > 0)
+    std::printf("notice: --load: %s has %lld %s of multi-token prediction that this program has not, which %s neither "
+                "trained nor saved; to train them, compile with --mtp-num-layers %lld\n",
+                quote(o.load).c_str(), static_cast<long long>(depths), depths == 1 ? "depth" : "depths",
+                depths == 1 ? "is" : "are", static_cast<long long>(c.program->mtp_depths + depths));
   StepReport report;
   report.step = c.step.step;
   report.steps = job.steps;
