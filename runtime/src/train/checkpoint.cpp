@@ -8,7 +8,7 @@
 
 #include "../comm/comm.h"
 #include "../comm/mesh.h"
-#include "../data/mapped_file.h"
+#include "../data/open_file.h"
 #include "../data/permutation.h"
 #include "checkpoint_fit.h"
 #include "device.h"
@@ -31,7 +31,7 @@ namespace {
 constexpr char magic[] = "lfckpt01";
 constexpr const char *latest = "/latest_checkpointed_iteration.txt";
 constexpr lf_arena_kind kinds[] = {LF_MASTER, LF_MOMENT1, LF_MOMENT2};
-constexpr int64_t block = int64_t(1) << 22; ///< bytes copied from the device at a time
+constexpr int64_t block = int64_t(1) << 22; ///< bytes copied at a time
 
 std::string numbered(const char *format, int64_t number) {
   char name[64];
@@ -59,7 +59,7 @@ private:
 };
 
 struct RankFile {
-  MappedFile file;
+  OpenFile file;
   json header;
   int64_t data = 0; ///< byte offset of the arenas
   int64_t bytes[3] = {};
@@ -69,16 +69,19 @@ struct RankFile {
       throw Failure{4, "--load: " + quote(path) + ", byte " + std::to_string(byte) + ": expected " + expected +
                            ", got " + got};
     };
-    if (file.size() < 16 || __builtin_memcmp(file.bytes(), magic, 8) != 0)
+    char mark[16] = {};
+    file.read(0, mark, std::min<int64_t>(16, file.size()));
+    if (file.size() < 16 || __builtin_memcmp(mark, magic, 8) != 0)
       refuse(0, "the mark " + quote(magic) + " of a checkpoint",
              file.size() < 16 ? "a file of " + std::to_string(file.size()) + " bytes" : std::string("other bytes"));
     uint64_t length;
-    __builtin_memcpy(&length, file.bytes() + 8, 8);
-    if (length > static_cast<uint64_t>(file.size() - 16))
-      refuse(8, "a header of at most " + std::to_string(file.size() - 16) + " bytes (the file is cut off?)",
+    __builtin_memcpy(&length, mark + 8, 8);
+    if (int64_t most = std::min(file.size() - 16, int64_t(1) << 30); length > static_cast<uint64_t>(most))
+      refuse(8, "a header of at most " + std::to_string(most) + " bytes (the file is cut off?)",
              std::to_string(length));
-    const unsigned char *text = file.bytes() + 16;
-    header = json::parse(text, text + length, nullptr, false);
+    std::string text(length, '\0');
+    file.read(16, text.data(), static_cast<int64_t>(length));
+    header = json::parse(text, nullptr, false);
     auto whole = [&](const char *name) {
       if (!header.is_object() || !header.contains(name) || !header[name].is_number_unsigned())
         refuse(16, "a header with a number " + quote(name), "none");
@@ -139,21 +142,26 @@ CheckpointInfo find_checkpoint(const std::string &directory, const lf_program &p
 
 void load_checkpoint(lf_rank &c, const CheckpointInfo &info) {
   RankFile file(info.folder + rank_file(c.rank), *c.program, c.rank);
-  const unsigned char *from = file.file.bytes() + file.data;
+  int64_t from = file.data;
   CheckSum sum;
+  std::vector<unsigned char> host;
   for (int i = 0; i < 3; ++i) {
     if (file.bytes[i] != c.arena_bytes[kinds[i]])
       throw Failure{4, "--load: " + quote(file.file.path) + ": expected an arena of " +
                            std::to_string(c.arena_bytes[kinds[i]]) + " bytes, got " + std::to_string(file.bytes[i])};
-    sum.add(from, file.bytes[i]);
-    if (file.bytes[i])
-      copy_to_device(c, c.arenas[kinds[i]], from, file.bytes[i]);
+    for (int64_t at = 0, end; at < file.bytes[i]; at = end) {
+      end = std::min(file.bytes[i], at + block);
+      host.resize(static_cast<size_t>(end - at));
+      file.file.read(from + at, host.data(), end - at);
+      sum.add(host.data(), end - at);
+      copy_to_device(c, static_cast<char *>(c.arenas[kinds[i]]) + at, host.data(), end - at);
+    }
     from += file.bytes[i];
   }
   uint64_t stored;
-  __builtin_memcpy(&stored, from, 8);
+  file.file.read(from, &stored, 8);
   if (stored != sum.value())
-    throw Failure{4, "--load: " + quote(file.file.path) + ", byte " + std::to_string(from - file.file.bytes()) +
+    throw Failure{4, "--load: " + quote(file.file.path) + ", byte " + std::to_string(from) +
                          ": expected the check sum " + std::to_string(sum.value()) + " of its data, got " +
                          std::to_string(stored) + "; the file is damaged"};
   c.step.step = info.step;

@@ -10,6 +10,7 @@
 #include "real.h"
 #include "text.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -46,6 +47,27 @@ int64_t layer_of(const std::string &bare_name) {
   if (bare_name.rfind(prefix, 0) == 0)
     std::from_chars(bare_name.data() + prefix.size(), bare_name.data() + bare_name.size(), layer);
   return layer;
+}
+
+constexpr int64_t block = int64_t(1) << 20; ///< elements of a file that are read at a time
+
+/// The first of n elements in which two tensors differ; -1: none.
+int64_t first_difference(const StoredTensor &a, const StoredTensor &b, int64_t n) {
+  std::vector<unsigned char> mine, theirs;
+  int64_t found = -1;
+  for (int64_t from = 0, to; found < 0 && from < n; from = to) {
+    to = std::min(n, from + block);
+    a.read(from, to, mine);
+    b.read(from, to, theirs);
+    with_values(a.type, [&](auto left) {
+      with_values(b.type, [&](auto right) {
+        for (int64_t i = 0; found < 0 && i < to - from; ++i)
+          if (left(mine.data(), i) != right(theirs.data(), i))
+            found = from + i;
+      });
+    });
+  }
+  return found;
 }
 
 } // namespace
@@ -102,13 +124,12 @@ HfWeights::HfWeights(const std::string &path, const lf_program &program) : folde
       if (copy.shape != original->shape || copy.type == FileType::other)
         refuse(as_stored, "a copy of the " + tied + of + " of shape " + shape_text(original->shape),
                copy.dtype + " of shape " + shape_text(copy.shape));
-      for (int64_t i = 0, n = copy.shape[0] * copy.shape[1]; i < n; ++i)
-        if (copy.value(i) != original->value(i))
-          refuse(as_stored,
-                 "a copy of the " + of + ", since the model " + (of_depth ? "shares" : "ties") + " them (" +
-                     number(original->value(i)) + " at element " + std::to_string(i) + ")",
-                 number(copy.value(i)) +
-                     (of_depth ? "" : "; set \"tie_word_embeddings\" to false in config.json and compile again"));
+      if (int64_t i = first_difference(copy, *original, copy.shape[0] * copy.shape[1]); i >= 0)
+        refuse(as_stored,
+               "a copy of the " + of + ", since the model " + (of_depth ? "shares" : "ties") + " them (" +
+                   number(original->value(i)) + " at element " + std::to_string(i) + ")",
+               number(copy.value(i)) +
+                   (of_depth ? "" : "; set \"tie_word_embeddings\" to false in config.json and compile again"));
     } else if (!is_buffer(name)) {
       unexpected.push_back(as_stored);
     }
@@ -126,19 +147,32 @@ void HfWeights::load(lf_rank &c, const Piece &piece) const {
     const StoredTensor &stored = *by_name.at(piece.hf_name());
     Shard shard = make_shard(*c.program, *piece.param, c.coordinates);
     std::vector<Real> host(static_cast<size_t>(shard.count), Real(0));
-    with_values(stored.type, [&](auto convert) {
-      const unsigned char *bytes = stored.bytes();
-      shard.runs([&](int64_t at, int64_t element, int64_t step, int64_t length) {
-        for (int64_t i = 0; i < length; ++i) {
-          const double value = static_cast<double>(convert(bytes, element + i * step));
-          if (!std::isfinite(value))
-            throw Failure{4, "--load: tensor " + quote(piece.hf_name()) + ", element " +
-                                 std::to_string(element + i * step) + ": expected a finite number, got " +
-                                 std::to_string(value)};
-          host[static_cast<size_t>(at + i)] = static_cast<Real>(value);
-        }
+    // The shard lies between these elements of the file; blocks of them are read in turn, and what a run has there is
+    // taken.
+    int64_t first = shard.base, last = shard.base + 1;
+    for (int32_t d = 0; d < shard.ndim; ++d)
+      last += (shard.valid[d] - 1) * shard.stride[d];
+    const bool padding = std::find(shard.valid, shard.valid + shard.ndim, 0) != shard.valid + shard.ndim;
+    std::vector<unsigned char> bytes;
+    for (int64_t from = first, to; !padding && from < last; from = to) {
+      to = std::min(last, from + block);
+      stored.read(from, to, bytes);
+      with_values(stored.type, [&](auto convert) {
+        shard.runs([&](int64_t at, int64_t element, int64_t step, int64_t length) {
+          auto reached = [&](int64_t end) {
+            return end <= element ? 0 : std::min(length, (end - element + step - 1) / step);
+          };
+          for (int64_t i = reached(from), end = reached(to); i < end; ++i) {
+            const double value = static_cast<double>(convert(bytes.data(), element + i * step - from));
+            if (!std::isfinite(value))
+              throw Failure{4, "--load: tensor " + quote(piece.hf_name()) + ", element " +
+                                   std::to_string(element + i * step) + ": expected a finite number, got " +
+                                   std::to_string(value)};
+            host[static_cast<size_t>(at + i)] = static_cast<Real>(value);
+          }
+        });
       });
-    });
+    }
     Real *arena = static_cast<Real *>(lf_arena(&c, LF_MASTER)) + piece.offset;
     copy_to_device(c, arena, host.data(), shard.count * static_cast<int64_t>(sizeof(Real)));
   });

@@ -1,7 +1,7 @@
 //===- hf_weights.h - A Hugging Face folder, matched with the program -----===//
 //
-// All names, shapes and types are checked before the first rank starts; ranks then fill their shards from the mapped
-// files.
+// All names, shapes and types are checked before the first rank starts; ranks then fill their shards from the
+// files, a block at a time.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "../data/mapped_file.h"
+#include "../data/open_file.h"
 #include "files.h"
 
 #include <cstdint>
@@ -24,10 +24,13 @@ struct StoredTensor {
   std::string dtype; ///< as written: "F32"
   std::vector<int64_t> shape;
   int64_t begin = 0, end = 0; ///< bytes in the file
-  const MappedFile *file = nullptr;
+  const OpenFile *file = nullptr;
 
-  const unsigned char *bytes() const { return file->bytes() + begin; }
-  /// Element i as a double; `type` is not other.
+  /// Bytes of an element; `type` is not other, here and below.
+  int64_t width() const { return type == FileType::f64 ? 8 : type == FileType::f32 ? 4 : 2; }
+  /// Reads elements [from, to) as stored.
+  void read(int64_t from, int64_t to, std::vector<unsigned char> &bytes) const;
+  /// Element i as a double.
   double value(int64_t i) const;
 };
 
@@ -37,7 +40,7 @@ template <class F> void with_values(FileType, F &&f);
 
 /// Opens one file and checks its header: length, JSON without duplicate keys, known dtypes, shapes whose product equals
 /// the bytes, offsets in the file without overlap, gap or rest. Throws Failure 4 with path and byte offset or tensor.
-std::map<std::string, StoredTensor> read_safetensors(const std::string &what, const MappedFile &);
+std::map<std::string, StoredTensor> read_safetensors(const std::string &what, const OpenFile &);
 
 /// A Hugging Face folder: model.safetensors, or the shards that model.safetensors.index.json names.
 struct SafetensorsFolder {
@@ -50,7 +53,7 @@ struct SafetensorsFolder {
   std::map<std::string, StoredTensor> tensors;
 
 private:
-  std::vector<std::unique_ptr<MappedFile>> files;
+  std::vector<std::unique_ptr<OpenFile>> files;
 };
 
 /// Writes one file atomically. Tensors are declared first, then their data follow in the same order.

@@ -33,9 +33,16 @@ double bfloat_to_double(uint16_t bits) {
   return value;
 }
 
+void StoredTensor::read(int64_t from, int64_t to, std::vector<unsigned char> &bytes) const {
+  bytes.resize(static_cast<size_t>((to - from) * width()));
+  file->read(begin + from * width(), bytes.data(), (to - from) * width());
+}
+
 double StoredTensor::value(int64_t i) const {
+  std::vector<unsigned char> bytes;
+  read(i, i + 1, bytes);
   double value = 0;
-  with_values(type, [&](auto convert) { value = convert(bytes(), i); });
+  with_values(type, [&](auto convert) { value = convert(bytes.data(), 0); });
   return value;
 }
 
@@ -88,24 +95,28 @@ bool is_count(const json &value) { return value.is_number_unsigned() && value.ge
 
 } // namespace
 
-std::map<std::string, StoredTensor> read_safetensors(const std::string &what, const MappedFile &file) {
+std::map<std::string, StoredTensor> read_safetensors(const std::string &what, const OpenFile &file) {
   std::string where = what + ": " + quote(file.path) + ", ";
   auto refuse = [&](int64_t byte, const std::string &expected, const std::string &got) {
     throw Failure{4, where + "byte " + std::to_string(byte) + ": expected " + expected + ", got " + got};
   };
   if (file.size() < 8)
     refuse(0, "at least the 8 bytes of the header's length", std::to_string(file.size()) + " bytes");
-  uint64_t length = load_bits<uint64_t>(file.bytes(), 0), rest = static_cast<uint64_t>(file.size() - 8);
+  uint64_t length, rest = static_cast<uint64_t>(file.size() - 8);
+  file.read(0, &length, sizeof length);
   if (length > rest)
     refuse(0,
            "a header of at most " + std::to_string(rest) + " bytes (the file's " + std::to_string(file.size()) +
                " - 8)",
            std::to_string(length));
-  const char *text = reinterpret_cast<const char *>(file.bytes()) + 8;
-  json header =
-      parse_object(text, text + length, [&](int64_t byte, const std::string &expected, const std::string &got) {
-        refuse(8 + byte, expected + " as header", got);
-      });
+  if (constexpr uint64_t most = 100'000'000; length > most) // as Hugging Face has it
+    refuse(0, "a header of at most " + std::to_string(most) + " bytes", std::to_string(length));
+  std::string text(length, '\0');
+  file.read(8, text.data(), static_cast<int64_t>(length));
+  json header = parse_object(text.data(), text.data() + length,
+                             [&](int64_t byte, const std::string &expected, const std::string &got) {
+                               refuse(8 + byte, expected + " as header", got);
+                             });
   int64_t base = 8 + static_cast<int64_t>(length), size = file.size() - base;
   std::map<std::string, StoredTensor> tensors;
   for (auto &[name, entry] : header.items()) {
@@ -171,7 +182,7 @@ bool SafetensorsFolder::present(const std::string &folder) {
 SafetensorsFolder::SafetensorsFolder(const std::string &what, const std::string &folder) : path(folder) {
   std::error_code ignored;
   if (fs::exists(folder + "/model.safetensors", ignored)) {
-    files.push_back(std::make_unique<MappedFile>(what, folder + "/model.safetensors"));
+    files.push_back(std::make_unique<OpenFile>(what, folder + "/model.safetensors"));
     tensors = read_safetensors(what, *files.back());
     return;
   }
@@ -195,7 +206,7 @@ SafetensorsFolder::SafetensorsFolder(const std::string &what, const std::string 
     names.insert(name);
   }
   for (const std::string &name : names) {
-    files.push_back(std::make_unique<MappedFile>(what, folder + "/" + name));
+    files.push_back(std::make_unique<OpenFile>(what, folder + "/" + name));
     for (auto &[tensor, stored] : read_safetensors(what, *files.back())) {
       auto listed = file_of.find(tensor);
       if (listed == file_of.end() || listed->second != name)

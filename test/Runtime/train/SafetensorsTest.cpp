@@ -24,7 +24,7 @@ std::string refusal(const std::string &bytes) {
   Folder folder;
   write_file(folder / "x.safetensors", bytes);
   try {
-    MappedFile file("--load", folder / "x.safetensors");
+    OpenFile file("--load", folder / "x.safetensors");
     read_safetensors("--load", file);
   } catch (const Failure &failure) {
     EXPECT_EQ(failure.code, 4);
@@ -112,6 +112,24 @@ TEST(Safetensors, WriterAndReaderAgree) {
   EXPECT_EQ(read.tensors.at("a").shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(read.tensors.at("a").value(4), 5.0);
   EXPECT_EQ(read.tensors.at("b").value(0), -0.5);
+}
+
+// Somebody cuts the file off after its header was read: an error, not a signal.
+TEST(Safetensors, AFileThatIsCutOff) {
+  Folder folder;
+  write_file(folder / "model.safetensors",
+             file_of(R"({"a":{"dtype":"F32","shape":[100000],"data_offsets":[0,400000]}})", 400000));
+  SafetensorsFolder read("--load", folder.path);
+  EXPECT_EQ(read.tensors.at("a").value(99999), read.tensors.at("a").value(0));
+  std::filesystem::resize_file(folder / "model.safetensors", 200000);
+  EXPECT_EQ(read.tensors.at("a").value(1000), read.tensors.at("a").value(0));
+  try {
+    read.tensors.at("a").value(99999);
+    ADD_FAILURE() << "accepted";
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, 4);
+    EXPECT_NE(failure.message.find("it was cut off while it was in use"), std::string::npos) << failure.message;
+  }
 }
 
 std::string index_refusal(const std::string &index) {

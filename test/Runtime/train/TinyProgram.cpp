@@ -225,7 +225,7 @@ std::vector<double> column(const std::string &metrics, const std::string &name) 
 }
 
 std::map<std::string, std::vector<double>> tensors(const std::string &path) {
-  MappedFile file("test", path);
+  OpenFile file("test", path);
   std::map<std::string, std::vector<double>> values;
   for (auto &[name, tensor] : read_safetensors("test", file)) {
     int64_t count = (tensor.end - tensor.begin) / (tensor.type == FileType::f64 ? 8 : 4);
