@@ -7,6 +7,8 @@
 
 #include "lf/Support/Error.h"
 
+#include <algorithm>
+
 namespace lf {
 namespace {
 
@@ -57,14 +59,17 @@ private:
   /// C2, C3.
   int64_t checkStages() const {
     int64_t stages = static_cast<int64_t>(text.stages.size()), pp = request.pp;
-    if (stages % pp != 0)
-      fail("expected a number of stages divisible by the pipeline size (--pp), got " + str(stages) + " stages / " +
-           str(pp) + " = " + str(stages / pp) + " remainder " + str(stages % pp) + "; add " + str(pp - stages % pp) +
-           " or remove " + str(stages % pp));
-    int64_t chunks = stages / pp;
-    if (request.chunks > 0 && chunks != request.chunks)
+    if (request.chunks > 0 && stages != request.chunks * pp)
       fail("expected " + str(request.chunks * pp) + " stages (" + str(request.chunks) + " on each of " + str(pp) +
            " pipeline ranks, as the schedule asks), got " + str(stages));
+    if (stages % pp != 0) {
+      bool add = stages / pp + 1 <= request.mostChunks, remove = stages / pp >= std::max<int64_t>(request.fewestChunks, 1);
+      fail("expected a number of stages divisible by the pipeline size (--pp), got " + str(stages) + " stages / " +
+           str(pp) + " = " + str(stages / pp) + " remainder " + str(stages % pp) + (add || remove ? "; " : "") +
+           (add ? "add " + str(pp - stages % pp) : "") + (add && remove ? " or " : "") +
+           (remove ? "remove " + str(stages % pp) : ""));
+    }
+    int64_t chunks = stages / pp;
     if (chunks > 1 && pp == 1)
       fail("expected 1 stage, since more than one on a rank needs a pipeline size (--pp) above 1, got " + str(stages) +
            " stages / 1 rank");

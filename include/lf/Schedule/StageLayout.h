@@ -32,7 +32,7 @@ struct LayoutRequest {
   int64_t layers = 0;
   int64_t mtp = 0;
   int64_t chunks = 0;     ///< chunks on a rank that the schedule asks for; 0: stages / pp
-  /// Chunks that a proposal may have, by what else was asked for; they are not checked here.
+  /// Chunks that may be proposed, by what else was asked for; they are not checked here.
   int64_t fewestChunks = 1, mostChunks = layoutLimit;
   bool overlapP2p = true; ///< off: more than one chunk needs pp > 2
   PlacementKind placement = PlacementKind::roundRobin;

@@ -134,6 +134,23 @@ TEST(StageLayout, proposalsDropEmptyEnds) {
   EXPECT_EQ(propose("Ett|tt|m|L|", requestOf(4, 4, 1)), "Ett|tt|m|L");
 }
 
+// Nothing is advised that the schedule would refuse.
+TEST(StageLayout, adviceKeepsToTheChunksThatRun) {
+  auto message = [](int64_t chunks, int64_t fewest, int64_t most) {
+    LayoutRequest request = requestOf(2, 6);
+    request.chunks = chunks;
+    request.fewestChunks = fewest;
+    request.mostChunks = most;
+    return refusal("Ett|tt|ttL", request).message;
+  };
+  const std::string odd = "--layout: expected a number of stages divisible by the pipeline size (--pp), got 3 stages / 2 = 1 "
+                          "remainder 1; ";
+  EXPECT_EQ(message(0, 1, 9), odd + "add 1 or remove 1");
+  EXPECT_EQ(message(0, 1, 1), odd + "remove 1");
+  EXPECT_EQ(message(0, 2, 9), odd + "add 1");
+  EXPECT_EQ(message(2, 2, 2), "--layout: expected 4 stages (2 on each of 2 pipeline ranks, as the schedule asks), got 3");
+}
+
 TEST(StageLayout, proposalsKeepToTheChunksThatRun) {
   auto propose = [](const std::string &text, LayoutRequest request, int64_t fewest, int64_t most) {
     request.fewestChunks = fewest;
