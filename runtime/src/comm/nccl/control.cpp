@@ -182,6 +182,11 @@ std::string Control::get(const std::string &key, double timeout, const std::stri
   return values_[key];
 }
 
+bool Control::wait_for_failure(double seconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return failed_.load(); });
+}
+
 void Control::post(int32_t rank, const std::string &key) {
   std::lock_guard<std::mutex> lock(sending_);
   send_frame(socket_, {FrameKind::post, rank_, rank, key, ""});

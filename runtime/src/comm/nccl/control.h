@@ -54,6 +54,8 @@ public:
   bool everybody_left() const { return everybody_left_.load(); }
 
   bool failed() const { return failed_.load(); }
+  /// Waits for news that another rank has failed, `seconds` at most; failed().
+  bool wait_for_failure(double seconds);
   /// Only once failed().
   int32_t culprit() const { return culprit_; }
   const Failure &failure() const { return failure_; }

@@ -31,8 +31,10 @@ Session::~Session() {
 void Session::check(ncclResult_t result, const char *call, const char *file, int line) const {
   if (result == ncclSuccess || result == ncclInProgress)
     return;
-  if (control_->failed())
-    throw stopped("NCCL, whose communicators were aborted");
+  // A rank that ends breaks its connections, which others can see before they hear that it has ended.
+  const bool other = result == ncclRemoteError || result == ncclSystemError;
+  if (control_->wait_for_failure(other ? 3.0 : 0.0))
+    throw stopped("NCCL, whose connections or communicators ended");
   const char *slash = std::strrchr(file, '/');
   throw Failure{5, "expected success of " + std::string(call) + " at " + (slash ? slash + 1 : file) + ":" +
                        std::to_string(line) + " on rank " + std::to_string(rank_) + ", got \"" +

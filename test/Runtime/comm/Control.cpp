@@ -1,0 +1,130 @@
+// Control.cpp - what processes of an nccl job tell one another beside NCCL; needs neither NCCL nor a GPU.
+#include "comm/nccl/control.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+using namespace lf::rt;
+using namespace lf::rt::nccl;
+
+namespace {
+
+/// The ranks of a job, all in this process.
+struct Job : testing::Test {
+  void start(int32_t world) {
+    const Address address = own_address();
+    for (int32_t rank = 0; rank < world; ++rank)
+      ranks.push_back(std::make_unique<Control>(rank, world, address, 10.0));
+  }
+  static double seconds(const std::function<void()> &what) {
+    const auto begin = std::chrono::steady_clock::now();
+    what();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+  void TearDown() override {
+    while (!ranks.empty()) // the server goes last
+      ranks.pop_back();
+  }
+  std::vector<std::unique_ptr<Control>> ranks;
+};
+
+} // namespace
+
+TEST_F(Job, ValuesReachWhoAsksForThem) {
+  start(3);
+  ranks[2]->put("key", std::string("a\0b", 3));
+  EXPECT_EQ(ranks[0]->get("key", 10.0, "rank 2"), std::string("a\0b", 3));
+  EXPECT_EQ(ranks[1]->get("key", 10.0, "rank 2"), std::string("a\0b", 3));
+  ranks[0]->post(1, "0/1/5");
+  ranks[0]->post(1, "0/1/5");
+  for (int i = 0; i < 1000 && ranks[1]->posts("0/1/5") < 2; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(ranks[1]->posts("0/1/5"), 2);
+  EXPECT_EQ(ranks[2]->posts("0/1/5"), 0);
+}
+
+TEST_F(Job, AValueThatNobodySetsNamesWhoIsMissing) {
+  start(2);
+  try {
+    ranks[0]->get("here/1", 0.2, "rank 1");
+    FAIL() << "expected a refusal";
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, 5);
+    EXPECT_EQ(failure.message.find("expected rank 1 to arrive within 0.20 s, got nothing"), 0u) << failure.message;
+  }
+}
+
+TEST_F(Job, ARankThatEndsWithoutAWordIsNamed) {
+  start(4);
+  EXPECT_LT(seconds([&] { EXPECT_FALSE(ranks[3]->wait_for_failure(0.0)); }), 0.5);
+  ranks[1].reset();
+  // Rank 3 sees NCCL break first: it hears the cause before it says that it failed itself.
+  EXPECT_LT(seconds([&] { EXPECT_TRUE(ranks[3]->wait_for_failure(3.0)); }), 2.5);
+  for (int32_t rank : {0, 2, 3}) {
+    ASSERT_TRUE(ranks[rank]->wait_for_failure(3.0));
+    EXPECT_EQ(ranks[rank]->culprit(), 1);
+    EXPECT_EQ(ranks[rank]->failure().code, 5);
+    EXPECT_EQ(ranks[rank]->failure().message, "its process ended without a word (killed, or out of memory?)");
+  }
+}
+
+TEST_F(Job, AFailureReachesAllOthersOnce) {
+  start(3);
+  int heard = 0;
+  ranks[0]->on_failure([&] { ++heard; });
+  ranks[2]->fail({4, "expected tokens below 100, got 4711"});
+  ASSERT_TRUE(ranks[0]->wait_for_failure(3.0));
+  ASSERT_TRUE(ranks[1]->wait_for_failure(3.0));
+  EXPECT_FALSE(ranks[2]->failed()); // its own
+  EXPECT_EQ(ranks[0]->culprit(), 2);
+  EXPECT_EQ(ranks[0]->failure().code, 4);
+  ranks[2].reset();
+  ranks[1].reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_EQ(ranks[0]->culprit(), 2);
+  EXPECT_EQ(heard, 1);
+  int late = 0;
+  ranks[0]->on_failure([&] { ++late; });
+  EXPECT_EQ(late, 1);
+}
+
+TEST_F(Job, AllLeaveInPeace) {
+  start(3);
+  for (auto &rank : ranks)
+    rank->leave();
+  for (auto &rank : ranks)
+    for (int i = 0; i < 1000 && !rank->everybody_left(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ranks[2].reset();
+  EXPECT_FALSE(ranks[0]->wait_for_failure(0.3));
+  EXPECT_TRUE(ranks[1]->everybody_left());
+}
+
+TEST(Address, IsReadFromTheLauncher) {
+  setenv("MASTER_ADDR", "node7", 1);
+  setenv("MASTER_PORT", "1234", 1);
+  EXPECT_EQ(find_address().text(), "node7:1234");
+  setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1); // the launcher's own store has the port
+  EXPECT_EQ(find_address().port, 1235);
+  unsetenv("TORCHELASTIC_USE_AGENT_STORE");
+  setenv("MASTER_PORT", "12x", 1);
+  EXPECT_THROW(find_address(), Failure);
+  unsetenv("MASTER_PORT");
+  unsetenv("MASTER_ADDR");
+  EXPECT_EQ(find_address().text(), "127.0.0.1:29500");
+}
+
+TEST(Address, APortThatIsTakenIsSaid) {
+  const Address address = own_address();
+  Control first(0, 1, address, 10.0);
+  try {
+    Control second(0, 1, address, 1.0);
+    FAIL() << "expected a refusal";
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, 5);
+    EXPECT_NE(failure.message.find("to listen on port " + std::to_string(address.port)), std::string::npos) << failure.message;
+  }
+}
