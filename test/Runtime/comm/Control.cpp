@@ -5,6 +5,10 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 using namespace lf::rt;
@@ -91,6 +95,15 @@ TEST_F(Job, AFailureReachesAllOthersOnce) {
   EXPECT_EQ(late, 1);
 }
 
+TEST_F(Job, NewsComeBeforeWhatIsDoneAboutThem) {
+  start(2);
+  static std::mutex busy; // as a session's, held while NCCL's error is looked into
+  ranks[0]->on_failure([] { std::lock_guard<std::mutex> lock(busy); });
+  std::lock_guard<std::mutex> lock(busy);
+  ranks[1].reset();
+  EXPECT_LT(seconds([&] { EXPECT_TRUE(ranks[0]->wait_for_failure(5.0)); }), 4.0);
+}
+
 TEST_F(Job, AllLeaveInPeace) {
   start(3);
   for (auto &rank : ranks)
@@ -125,6 +138,7 @@ TEST(Address, APortThatIsTakenIsSaid) {
     FAIL() << "expected a refusal";
   } catch (const Failure &failure) {
     EXPECT_EQ(failure.code, 5);
-    EXPECT_NE(failure.message.find("to listen on port " + std::to_string(address.port)), std::string::npos) << failure.message;
+    EXPECT_NE(failure.message.find("to listen on port " + std::to_string(address.port)), std::string::npos)
+        << failure.message;
   }
 }

@@ -147,6 +147,7 @@ void Control::heard(int32_t culprit, int32_t code, const std::string &message) {
     failed_ = true;
     act = on_failure_;
   }
+  changed_.notify_all(); // before `act`, which may wait for who waits for the news
   if (act)
     act();
 }
