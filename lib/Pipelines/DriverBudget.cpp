@@ -31,6 +31,14 @@ std::vector<std::string> fittingChanges(const CompileRequest &request, const Mod
       other.dumpPhases.clear();
       other.plan.memoryBudget = 0;
       std::string flags = change(other.plan, value);
+      if (request.worldSize > 0) { // the ranks are given: more of one degree is less of data parallelism
+        const int64_t step = other.plan.tp * other.plan.pp * other.plan.cp;
+        if (request.worldSize % step != 0)
+          continue;
+        other.plan.dp = request.worldSize / step;
+        if (request.dataParallelStated && other.plan.dp != plan.dp)
+          flags += " --data-parallel-size " + plain(other.plan.dp);
+      }
       int64_t peak = peakOf(other, model);
       if (peak == 0 || peak > plan.memoryBudget)
         continue;

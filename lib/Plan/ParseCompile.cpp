@@ -242,6 +242,8 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
     if (size > 1 << 20)
       throw usage("expected at most " + plain(1 << 20) + " ranks, got a degree of " + plain(size));
   p.dp = dataParallel(p, given, flags);
+  request.worldSize = integer("world-size");
+  request.dataParallelStated = given.contains("data-parallel-size");
   p.sequenceParallel = flags["sequence-parallel"].as<bool>();
   model.mtpDepths = flags["mtp-num-layers"].as<int64_t>();
   p.mtpFactor = real("mtp-loss-scaling-factor");

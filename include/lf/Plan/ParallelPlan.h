@@ -59,6 +59,8 @@ struct CompileRequest {
   std::string model, planIn, output, emit = "exe", report, planTrace, planOut, stopAfter, dumpPhases;
   Target target = Target::cpu;
   bool dryRun = false, help = false;
+  int64_t worldSize = 0;           ///< as --world-size states it, 0 when it does not
+  bool dataParallelStated = false; ///< by its own flag
   ParallelPlan plan;
 };
 
