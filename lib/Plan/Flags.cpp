@@ -200,11 +200,15 @@ void otherFlags(std::vector<Flag> &t) {
   t.push_back(foreign("padded-vocab-size", "the padding follows from --make-vocab-size-divisible-by"));
   t.push_back(foreign("model-parallel-size", "use --tensor-model-parallel-size"));
   t.push_back(foreign("use-tp-pp-dp-mapping", "the order of ranks is fixed"));
-  t.push_back(foreign("use-megatron-fsdp", "use --data-parallel-sharding-strategy"));
-  t.push_back(foreign("use-torch-fsdp2", "use --data-parallel-sharding-strategy"));
-  t.push_back(foreign("recompute-activations", "use --recompute-granularity selective"));
-  t.push_back(foreign("distributed-backend", "the target and the launcher decide"));
-  t.push_back(foreign("num-experts", "the model file decides"));
+  for (const char *name : {"use-megatron-fsdp", "use-torch-fsdp2"})
+    t.push_back(foreign(name, "sharding over data-parallel ranks is not implemented yet; remove it"));
+  t.push_back(foreign("recompute-activations", "recomputation is not implemented yet; remove it"));
+  t.push_back(foreign("distributed-backend", "the target and the launcher decide; remove it"));
+  t.push_back(foreign("num-experts", "the model file decides; remove it"));
+  t.push_back(foreign("use-rotary-position-embeddings", "the model file decides; remove it"));
+  t.push_back(foreign("optimizer", "AdamW is the optimizer; remove it"));
+  t.push_back(foreign("virtual-pipeline-model-parallel-size", "use --num-virtual-stages-per-pipeline-rank"));
+  t.push_back(foreign("pipeline-model-parallel-split-rank", "there is no encoder beside the decoder; remove it"));
   t.push_back(foreign("no-position-embedding", "the model file decides; remove it"));
   t.push_back(foreign("transformer-impl", "the target decides; remove it"));
   for (const char *name : {"use-flash-attn", "attention-backend"})
