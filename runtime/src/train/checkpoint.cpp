@@ -94,6 +94,12 @@ struct RankFile {
       throw Failure{4, "--load: " + quote(path) +
                            ": expected a checkpoint of this program's plan, got one of another: " + difference +
                            "; compile with the plan.json beside the checkpoint"};
+    const int64_t batch = program.micro_batch * program.micro_batches * group_size(program, program.dp);
+    uint64_t samples = 0;
+    if (__builtin_mul_overflow(whole("step"), static_cast<uint64_t>(batch), &samples) || samples >> 62 ||
+        whole("consumed") != samples)
+      refuse(16, quote("consumed") + " to be its steps times " + std::to_string(batch) + ", the global batch",
+             std::to_string(whole("consumed")) + " after step " + std::to_string(whole("step")));
     data = 16 + static_cast<int64_t>(length);
     int64_t end = data + 8;
     for (int i = 0; i < 3; ++i) {

@@ -109,7 +109,7 @@ bool lock_file(int descriptor) {
 
 FolderLock::FolderLock(const std::string &what, const std::string &folder) {
   const std::string path = folder + "/.lf-lock";
-  descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); // some network file systems lock only what can be written
+  descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666); // some network file systems lock only what can be written
   if (descriptor < 0)
     throw Failure{4, what + ": " + quote(path) + ": expected a file that can be written to, got: " + std::strerror(errno)};
   char text[256] = {};

@@ -121,7 +121,7 @@ void train(Job &job, lf_rank &c) {
   auto ms_since = [](Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   };
-  Metrics metrics(c, job.checkpoint.has_value());
+  Metrics metrics(c, job.checkpoint.has_value(), c.step.step < job.steps);
   metrics.start(job.steps, job.checkpoint ? "of " + quote(job.checkpoint->folder)
                            : job.weights  ? "of " + quote(o.load)
                                           : "random, seed " + std::to_string(job.seed));

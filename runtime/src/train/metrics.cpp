@@ -16,7 +16,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +45,7 @@ static bool drop_later_steps(const std::string &path, int64_t last) {
   return true;
 }
 
-Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
+Metrics::Metrics(lf_rank &c, bool resumed, bool trains) : c(c) {
   const lf_program &p = *c.program;
   int64_t dp = group_size(p, p.dp);
   tokens_per_step = static_cast<double>(p.micro_batch * p.micro_batches * dp * p.seq_length);
@@ -52,7 +54,7 @@ Metrics::Metrics(lf_rank &c, bool resumed) : c(c) {
   c.comms[static_cast<size_t>(p.world_comm)]->gather("peak bytes", &mine, peak_bytes.data(), sizeof mine);
   if (c.rank == 0 && !c.options->metrics.empty()) {
     open_file();
-    if (resumed && drop_later_steps(c.options->metrics, c.step.step))
+    if (resumed && trains && drop_later_steps(c.options->metrics, c.step.step))
       open_file(); // it is another file now
     else if (!resumed)
       (void)!ftruncate(fileno(file), 0); // a device or a pipe has no length
@@ -69,10 +71,17 @@ void Metrics::open_file() {
   const std::string &path = c.options->metrics;
   if (file)
     std::fclose(file);
-  file = std::fopen(path.c_str(), "ae");
-  if (!file)
-    throw Failure{4, "--metrics: " + quote(path) +
-                         ": expected a file that can be written to, got: " + std::strerror(errno)};
+  // Without O_NONBLOCK a pipe would be waited for until somebody reads it.
+  const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0)
+    throw Failure{4, "--metrics: " + quote(path) + ": expected a file that can be written to, got: " +
+                         (errno == ENXIO ? "a pipe that nobody reads" : std::strerror(errno))};
+  fcntl(descriptor, F_SETFL, O_APPEND);
+  file = fdopen(descriptor, "a");
+  if (!file) {
+    close(descriptor);
+    throw std::bad_alloc();
+  }
   struct stat status;
   if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) && !lock_file(fileno(file))) {
     std::fclose(std::exchange(file, nullptr));

@@ -23,9 +23,9 @@ struct StepReport {
 
 class Metrics {
 public:
-  /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, else
-  /// starts it anew. Throws Failure 4 when it cannot, or when another run writes the file.
-  Metrics(lf_rank &, bool resumed);
+  /// All ranks make one together (it gathers the peak bytes). Rank 0 opens the file: appends when `resumed`, and drops
+  /// the steps that are repeated when it `trains`; else starts it anew. Throws Failure 4 when it cannot, or when another run writes the file.
+  Metrics(lf_rank &, bool resumed, bool trains);
   ~Metrics();
   Metrics(const Metrics &) = delete;
   Metrics &operator=(const Metrics &) = delete;

@@ -93,6 +93,10 @@ TEST(Checkpoint, ARunThatIsOverOnlyExports) {
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_NE(again.out.find("nothing to train"), std::string::npos);
   EXPECT_EQ(read_file(folder / "a/model.safetensors"), read_file(folder / "b/model.safetensors"));
+  const std::string lines = "{\"step\": 8}\n{\"step\": 9}\n"; // of a run that went on: not this run's to drop
+  write_file(folder / "m.jsonl", lines);
+  ASSERT_EQ(run(tiny, flags(folder, {"--load", folder / "s", "--metrics", folder / "m.jsonl"})).code, 0);
+  EXPECT_EQ(read_file(folder / "m.jsonl"), lines);
 }
 
 TEST(Checkpoint, SavingOverAnOldStepReplacesIt) {
@@ -284,6 +288,15 @@ TEST(Checkpoint, DamageIsRefusedAndNamed) {
          write_file(f + "/iter_0000008/rank_00000.lfckpt", bytes);
        },
        "expected the check sum"},
+      {"samples of another step",
+       [](const std::string &f) {
+         const std::string path = f + "/iter_0000008/rank_00000.lfckpt";
+         std::string bytes = read_file(path), name = "\"consumed\":";
+         size_t digit = bytes.find(name) + name.size();
+         bytes[digit] = bytes[digit] == '9' ? '8' : static_cast<char>(bytes[digit] + 1);
+         write_file(path, bytes);
+       },
+       "\"consumed\" to be its steps times "},
       {"another file's mark",
        [](const std::string &f) { write_file(f + "/iter_0000008/rank_00000.lfckpt", std::string(64, 'x')); },
        "expected the mark"},

@@ -9,6 +9,7 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -93,6 +94,13 @@ TEST(Refusal, Outputs) {
   EXPECT_EQ(metrics.code, 4);
   EXPECT_NE(metrics.err.find("--metrics: "), std::string::npos);
   EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder.path}).code, 4);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  metrics = run(tiny, {"--data-path", tokens, "--metrics", folder / "pipe"});
+  EXPECT_EQ(metrics.code, 4);
+  EXPECT_NE(metrics.err.find("got: a pipe that nobody reads"), std::string::npos) << metrics.err;
+  fs::create_directories(folder / "saves");
+  fs::create_symlink(tokens, folder / "saves/.lf-lock"); // what it points to is not ours to write
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--save", folder / "saves"}).code, 4);
 }
 
 /// A Hugging Face folder made by a run of the program itself, changed by `edit` of its header and data.
