@@ -9,7 +9,7 @@
 #include "lf/Analysis/ReadMemory.h"
 #include "lf/Analysis/ReadTraffic.h"
 #include "lf/Conversion/Conversion.h"
-#include "lf/Conversion/DeviceScratch.h"
+#include "lf/Conversion/DeviceMemory.h"
 #include "lf/Import/ImportModel.h"
 #include "lf/Pipelines/Pipelines.h"
 #include "lf/Plan/PlanJson.h"

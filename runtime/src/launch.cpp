@@ -13,7 +13,6 @@
 #include "comm/mpi/mpi.h"
 #endif
 
-#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>

@@ -11,13 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 results=$folder/results
 rm -rf "$results"
 mkdir -p "$results"
-failed=0
-row() { # NAME CODE TEXT
-  local mark=ok
-  [ "$2" = 0 ] || { mark=FAILED; failed=1; }
-  printf '%-34s %-7s %s\n' "$1" "$mark" "$3"
-}
-
+. "$here/table.sh"
 for program in "$folder"/*.train; do
   name=$(basename "$program" .train)
   train() { # RUN OPTIONS...

@@ -12,15 +12,9 @@ steps=${2:-20}
 here=$(cd "$(dirname "$0")" && pwd)
 results=$folder/results
 mkdir -p "$results"
-failed=0
+. "$here/table.sh"
 . "$here/jobs.sh"
 trap 'kill $(jobs -p) 2> /dev/null' EXIT # nothing of a run that was cut short stays on the GPU
-
-row() { # NAME CODE TEXT
-  local mark=ok
-  [ "$2" = 0 ] || { mark=FAILED; failed=1; }
-  printf '%-34s %-7s %s\n' "$1" "$mark" "$3"
-}
 
 # Runs a command with a time limit; its output goes to results/NAME.log.
 try() { # NAME SECONDS COMMAND...

@@ -1,4 +1,4 @@
-//===- DeviceScratch.h - What a rank takes on a GPU beside its arenas ------===//
+//===- DeviceMemory.h - What a rank takes on a GPU beside its arenas ------===//
 //
 // Workspaces of products, attention, norms and tables, by the launches of a lowered module; places of messages; what the
 // driver and NCCL take.

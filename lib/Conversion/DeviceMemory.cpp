@@ -1,9 +1,9 @@
-//===- DeviceScratch.cpp - What a rank takes on a GPU beside its arenas -===//
+//===- DeviceMemory.cpp - What a rank takes on a GPU beside its arenas -===//
 //
-// See DeviceScratch.h; the bytes themselves are stated in lf/scratch.h and lf/driver_memory.h.
+// See DeviceMemory.h; the bytes themselves are stated in lf/scratch.h and lf/driver_memory.h.
 //
 //===----------------------------------------------------------------------===//
-#include "lf/Conversion/DeviceScratch.h"
+#include "lf/Conversion/DeviceMemory.h"
 #include "lf/driver_memory.h"
 #include "lf/scratch.h"
 #include "llvm/ADT/STLExtras.h"
