@@ -84,12 +84,12 @@ void emitTables(Writer &w) {
            Twine(r.getComm() ? w.comm(*r.getComm()) : -1) + ", " + w.mask(r.getOwned()) + ", " +
            Twine(int(r.getDecay())) + ", " + Twine(int(r.getCopy())) + "},");
   w.line("};");
-  w.comment("Bytes of each pipeline rank: parameters, gradients, optimizer, saved, workspace, staging.");
+  w.comment("Bytes of each pipeline rank: parameters, gradients, optimizer, saved, workspace, staging, driver.");
   w.line("static const lf_memory memory[] = {");
   for (MemoryOp m : w.from.getOps<MemoryOp>())
     w.line("    {" + Twine(m.getParameters()) + ", " + Twine(m.getGradients()) + ", " + Twine(m.getOptimizer()) + ", " +
            Twine(m.getSaved()) + ", " + Twine(m.getWorkspace().value_or(m.getBase())) + ", " +
-           Twine(int64_t(m.getStaging())) + "},");
+           Twine(int64_t(m.getStaging())) + ", " + Twine(int64_t(m.getDriver())) + "},");
   w.line("};");
   auto messages = w.from.getOps<MessageOp>();
   if (!messages.empty()) {

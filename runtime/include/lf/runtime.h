@@ -102,6 +102,7 @@ typedef struct {
 typedef struct {
   int64_t parameters, gradients, optimizer, saved, workspace;
   int64_t staging; /* on a GPU, what the rank takes beside its arenas (lf/scratch.h); 0 on the cpu */
+  int64_t driver;  /* there, about what the driver and NCCL take (lf/driver_memory.h); 0 on the cpu */
 } lf_memory;
 
 typedef struct lf_program {

@@ -141,8 +141,8 @@ public:
   /// the groups; all ranks call it in one order of messages, so that it may wait for the peer.
   /// `bytes`: of the largest message.
   virtual void open_channel(int32_t peer, int32_t tag, bool sends, int64_t bytes) = 0;
-  /// Bytes of the rank's device that the transport takes by itself, about, for a rank of the program.
-  virtual int64_t driver_memory(const lf_rank &) const { return 0; }
+  /// Takes memory of the rank's device by itself (lf_memory::driver).
+  virtual bool takes_device_memory() const { return false; }
   /// Between computations: lets messages move on, and throws Stopped when another rank failed. Cheap.
   virtual void poll() = 0;
   /// Called once, when this rank's body is over: returns when all ranks have called it, however long that takes, or

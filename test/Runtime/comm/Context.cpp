@@ -68,7 +68,7 @@ TEST(Context, RefusesBrokenMeshes) {
 // Arenas have the planned bytes of the rank's own pipeline rank, are aligned and zero; moments share "optimizer".
 TEST(Context, Arenas) {
   TestProgram test({2});
-  const lf_memory memory[2] = {{1000, 900, 800, 700, 600, 500}, {64, 0, 128, 0, 1 << 20, 0}};
+  const lf_memory memory[2] = {{1000, 900, 800, 700, 600, 500, 0}, {64, 0, 128, 0, 1 << 20, 0, 0}};
   test.program.memory = memory;
   EXPECT_EQ(run_ranks(&test.program, {},
                       [&](lf_rank &c) {
@@ -88,7 +88,7 @@ TEST(Context, Arenas) {
 
 TEST(Context, ArenaThatDoesNotFit) {
   TestProgram test({1});
-  const lf_memory memory[1] = {{int64_t(1) << 60, 0, 0, 0, 0, 0}};
+  const lf_memory memory[1] = {{int64_t(1) << 60, 0, 0, 0, 0, 0, 0}};
   test.program.memory = memory;
   testing::internal::CaptureStderr();
   EXPECT_EQ(run_ranks(&test.program, {}, [](lf_rank &) { ADD_FAILURE() << "ran"; }), 3);

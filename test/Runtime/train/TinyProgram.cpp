@@ -144,7 +144,7 @@ TinyProgram::TinyProgram(int32_t pp, int32_t dp, int32_t tp, lf_dtype dtype, boo
   used[static_cast<size_t>(pp - 1)] = offset + 2 * hidden;
   int64_t size = dtype == LF_F64 ? 8 : 4;
   for (int64_t n : used)
-    memory.push_back({n * size, n * size, 2 * n * size, 0, 4096, 0});
+    memory.push_back({n * size, n * size, 2 * n * size, 0, 4096, 0, 0});
   plan = R"({"version":1,"sizes":{"pp":)" + std::to_string(pp) + R"(,"dp":)" + std::to_string(dp) + R"(,"tp":)" +
          std::to_string(tp) + "}}";
 

@@ -24,7 +24,7 @@ struct Mesh {
   }
   lf_axis axes[2] = {{"pp", 2}, {"tp", 2}};
   lf_comm comms[3] = {{"world", 3}, {"tp", 2}, {"pp", 1}};
-  lf_memory memory[2] = {{0, 0, 0, 0, int64_t(1) << 24, 0}, {0, 0, 0, 0, int64_t(1) << 24, 0}};
+  lf_memory memory[2] = {{0, 0, 0, 0, int64_t(1) << 24, 0, 0}, {0, 0, 0, 0, int64_t(1) << 24, 0, 0}};
   lf_program program{};
 };
 

@@ -1,7 +1,6 @@
 // nccl.cpp - the transport: groups by splitting the world, messages by channels, failures by the control connection.
 #include "comm/nccl/nccl.h"
 
-#include "comm/mesh.h"
 #include "comm/nccl/channel.h"
 #include "comm/nccl/communicator.h"
 #include "lf/driver_memory.h"
@@ -44,15 +43,7 @@ public:
     channel(sends ? rank() : peer, sends ? peer : rank(), tag, bytes);
   }
 
-  int64_t driver_memory(const lf_rank &c) const override {
-    const lf_program &p = *c.program;
-    int64_t groups = 0, channels = 0;
-    for (int32_t i = 0; i < p.num_comms; ++i)
-      groups += i != p.world_comm && group_size(p, p.comms[i].axes) > 1;
-    for (int32_t i = 0; i < p.num_messages; ++i)
-      channels += p.messages[i].from == c.pp || p.messages[i].to == c.pp;
-    return nccl_memory(groups, channels);
-  }
+  bool takes_device_memory() const override { return true; }
 
   void poll() override {
     if (session_->control().failed())

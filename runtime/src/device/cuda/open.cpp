@@ -69,13 +69,19 @@ int64_t free_at_start(int32_t ordinal) {
   return entry->second;
 }
 
+/// What the rank's transport takes by itself, about.
+int64_t transport_memory(const lf_rank &c) {
+  const bool takes = c.program->memory && c.transport->takes_device_memory();
+  return takes ? std::max<int64_t>(c.program->memory[c.pp].driver - context_memory, 0) : 0;
+}
+
 int64_t planned(const lf_memory &m) { return m.parameters + m.gradients + m.optimizer + m.saved + m.workspace; }
 
 void check_fits(const lf_rank &c, int32_t ordinal, int32_t devices, bool alone) {
   const lf_program &p = *c.program;
   if (!p.memory)
     return;
-  int64_t need = context_memory + c.transport->driver_memory(c), ranks = 0;
+  int64_t need = context_memory + transport_memory(c), ranks = 0;
   for (int32_t r = 0; r < c.world; ++r)
     if (alone ? r % devices == ordinal : r == c.rank) {
       const int32_t pp = group_index(p, mesh_coordinates(p, r), p.pp);
@@ -178,7 +184,7 @@ DeviceUse device_use(lf_rank &c) {
   DeviceUse use{.device = cuda(&c).ordinal(),
                 .planned = arena_bytes(c),
                 .beside = cuda(&c).allocated(),
-                .transport = c.transport->driver_memory(c),
+                .transport = transport_memory(c),
                 .context = context_memory,
                 .reported = static_cast<int64_t>(total - free)};
   cudaDeviceProp device{};
