@@ -2,6 +2,7 @@
 """Compares the metrics of two runs: compare.py A.jsonl B.jsonl LOSS_RTOL NORM_RTOL. Prints one line; fails when they
 differ by more, in steps, loss or gradient norm. Tolerances of 0 ask for the same bits."""
 import json
+import math
 import sys
 
 
@@ -17,7 +18,8 @@ def main():
         sys.exit(f"expected as many steps, got {len(a)} and {len(b)}")
     worst = {}
     for key in bounds:
-        worst[key] = max(abs(x[key] - y[key]) / max(abs(x[key]), 1e-30) for x, y in zip(a, b))
+        far = [abs(x[key] - y[key]) / max(abs(x[key]), 1e-30) for x, y in zip(a, b)]
+        worst[key] = max(far, key=lambda d: math.inf if math.isnan(d) else d)  # max itself passes over what is not a number
     text = f"{len(a)} steps, loss {a[0]['loss']:.4f} -> {a[-1]['loss']:.4f}, differ by " + ", ".join(
         f"{key} {value:.1e}" for key, value in worst.items())
     bad = [key for key in bounds if not worst[key] <= bounds[key]]

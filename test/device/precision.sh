@@ -1,37 +1,28 @@
 #!/usr/bin/env bash
 # Is a bfloat16 run as good as a float32 run? Trains the programs of a folder on the same data, and compares the loss of each
 # step after the 20th with that of float32. It builds nothing.
-#   precision.sh FOLDER [STEPS]
+#   precision.sh FOLDER
 # FOLDER/fp32: the program to compare with; FOLDER/bf16.*: those to be judged; FOLDER/tokens.bin: text. Exit code 1 when a loss is
-# more than 1 % away.
+# more than 1 % away. In the environment: LF_STEPS (200), LF_RATE (5e-5), LF_SEEDS ("1234 1"): of weights and data order.
 set -u
 folder=$(cd "${1:?the folder with what to run}" && pwd)
-steps=${2:-200}
+steps=${LF_STEPS:-200} rate=${LF_RATE:-5e-5}
+least=$(awk "BEGIN { print $rate / 10 }")
+here=$(cd "$(dirname "$0")" && pwd)
 results=$folder/results
 mkdir -p "$results"
-train() {
-  timeout 300 env LF_LOCAL=1 "$folder/$1" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-4 --min-lr 1e-5 \
-    --lr-warmup-iters 40 --lr-decay-style cosine --log-interval 50 --metrics "$results/$1.jsonl" > "$results/$1.log" 2>&1
-  code=$?
-  [ $code = 0 ] || { echo "$1: exit code $code"; head -c 1500 "$results/$1.log"; }
-}
-train fp32
-tail -2 "$results/fp32.log"
-failed=0
-for program in "$folder"/bf16.*; do
-  name=$(basename "$program")
-  train "$name"
-  python3 - "$results/fp32.jsonl" "$results/$name.jsonl" "$name" "$steps" << 'END' || failed=1
-import json, sys
-a, b = ([json.loads(line) for line in open(path)] for path in sys.argv[1:3])
-steps = int(sys.argv[4])
-if len(a) != steps or len(b) != steps:
-    sys.exit(f"{sys.argv[3]}: expected {steps} steps of both, got {len(a)} and {len(b)}")
-worst, at = max((abs(x["loss"] - y["loss"]) / x["loss"], x["step"]) for x, y in zip(a[20:], b[20:]))
-ms = sorted(y["step_ms"] for y in b[5:])[len(b[5:]) // 2]
-print(f"{sys.argv[3]:14} loss {b[0]['loss']:.4f} -> {b[-1]['loss']:.4f} (fp32 {a[-1]['loss']:.4f}); farthest from fp32 after the "
-      f"20th step: {worst:.2%} at step {at}; {ms:.1f} ms a step")
-sys.exit(worst > 0.01)
-END
+. "$here/table.sh"
+for seed in ${LF_SEEDS:-1234 1}; do
+  for program in "$folder"/fp32 "$folder"/bf16.*; do
+    name=$(basename "$program")
+    run=$results/$name.$rate.$seed
+    rm -f "$run.jsonl"
+    LF_LOCAL=1 timeout 300 "$program" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr "$rate" --min-lr "$least" \
+      --lr-warmup-iters 40 --lr-decay-style cosine --log-interval 50 --seed "$seed" --metrics "$run.jsonl" > "$run.log" 2>&1 ||
+      head -c 1500 "$run.log"
+    [ "$name" != fp32 ] || continue
+    text=$(python3 "$here/precision_distance.py" "$results/fp32.$rate.$seed.jsonl" "$run.jsonl" "$steps" 2>&1)
+    row "$name, rate $rate, seed $seed" $? "$text"
+  done
 done
 exit $failed

@@ -68,8 +68,8 @@ def main(case, work, *flags):
         faults += [f"{what}: expected no {name}, got one" for name in got if name not in want]
         for name in want:
             if name in got and name not in unchecked:
-                worst = max(abs(a - b) for a, b in zip(got[name], want[name]))
-                if not worst <= REST * max(want[name][0], 1e-12):
+                bound = REST * max(want[name][0], 1e-12)
+                if not all(abs(a - b) <= bound for a, b in zip(got[name], want[name])):
                     faults.append(f"{what}: expected {name} with norm and probe {want[name]}, got {list(got[name])}")
     print("\n".join(faults) or "equal")
     return 1 if faults else 0
