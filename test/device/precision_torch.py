@@ -96,7 +96,7 @@ def train(kind, weights, batches, rates, head_dim):
     """The loss of each step. batches: (batch, seq + 1) of ids."""
     masters = {name: w.clone() for name, w in weights.items()}
     dtype = torch.bfloat16 if kind == "master" else torch.float32
-    parameters = {name: torch.nn.Parameter(w.to(dtype)) for name, w in weights.items()}
+    parameters = {name: torch.nn.Parameter(w.to(dtype, copy=True)) for name, w in weights.items()}
 
     def publish():
         for name, p in parameters.items():
