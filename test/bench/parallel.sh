@@ -3,8 +3,9 @@
 #   parallel.sh FOLDER
 # Rows: dp, tp-sp, pp, pp-vpp; each runs our executable, then the PyTorch variants of the row, one after the other, 12 steps each,
 # the last 8 of which count; and ours once more for 4 steps with --trace, for the time that ranks wait for messages. Results stay in
-# FOLDER/results. Exit code 1 when one of ours failed or sent other bytes than planned, or PyTorch's variants disagree about the
-# first loss, or when the memory of a GPU is farther than 3 % from the plan.
+# FOLDER/results. Exit code 1 when one of ours failed, with --trace or without, or sent other bytes than planned, or PyTorch's variants
+# disagree about the first loss, or when the memory of a GPU is not reported or farther than 3 % from the plan. A variant of PyTorch that
+# fails is a line of the table.
 # LF_ROWS="dp pp": those rows. LF_LIBRARY_PATH: what our executables load besides the system's libraries; PyTorch brings its own and
 # must not see it. LF_LIMIT (120): seconds that a run may take. TORCH_OPTIONS: more options for torch_parallel.py. LF_PEERS="*-block": those of PyTorch's
 # variants; LF_PEERS=none: ours alone.
@@ -12,6 +13,11 @@ set -u
 folder=$(cd "${1:?the folder that parallel-pack made}" && pwd)
 limit=${LF_LIMIT:-120}
 results=$folder/results
+read -r -a rows <<< "${LF_ROWS-dp tp-sp pp pp-vpp}"
+[ ${#rows[@]} -gt 0 ] || { echo "LF_ROWS: expected some of dp, tp-sp, pp, pp-vpp, got none"; exit 1; }
+for row in "${rows[@]}"; do
+  [ -x "$folder/$row/train" ] || { echo "LF_ROWS: expected some of dp, tp-sp, pp, pp-vpp, got $row"; exit 1; }
+done
 mkdir -p "$results"
 # Memory that is shared by multicast is not to be relied on here.
 export NCCL_NVLS_ENABLE=0 TORCH_SYMM_MEM_DISABLE_MULTICAST=1 OMP_NUM_THREADS=8
@@ -25,7 +31,7 @@ python3 "$folder/random_tokens.py" "$(number "$folder/dp/plan.json" model vocab)
 train() { # ROW STEPS OPTIONS...
   local row=$1 steps=$2
   shift 2
-  LD_LIBRARY_PATH=${LF_LIBRARY_PATH:+$LF_LIBRARY_PATH:}${LD_LIBRARY_PATH:-} LF_TIMEOUT_SECONDS=60 timeout "$limit" \
+  LD_LIBRARY_PATH=${LF_LIBRARY_PATH:+$LF_LIBRARY_PATH:}${LD_LIBRARY_PATH:-} LF_TIMEOUT_SECONDS=60 timeout -k 10 "$limit" \
     "$folder/$row/train" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-4 --lr-decay-style constant \
     --log-interval "$steps" "$@"
 }
@@ -35,7 +41,8 @@ ours() { # ROW
   train "$row" 12 --metrics "$results/$row.jsonl" > "$results/$row.log" 2>&1
   echo $? > "$results/$row.code"
   train "$row" 4 --trace "$results/$row.trace.json" > "$results/$row.trace.log" 2>&1 &&
-    python3 "$folder/exposed.py" "$results/$row.trace.json" 4 2 > "$results/$row.exposed" 2>&1
+    python3 "$folder/exposed.py" "$results/$row.trace.json" 4 2 > "$results/$row.exposed" 2>> "$results/$row.trace.log"
+  echo $? > "$results/$row.trace.code"
 }
 
 peer() { # ROW NAME OPTIONS...
@@ -45,7 +52,7 @@ peer() { # ROW NAME OPTIONS...
   [[ $name == ${LF_PEERS:-*} ]] || return 0
   local base=$results/$row.torch-$name
   # shellcheck disable=SC2046,SC2086 # options are words
-  timeout "$limit" python3 -m torch.distributed.run --nproc-per-node "$(number "$folder/$row/plan.json" sizes world)" \
+  timeout -k 10 "$limit" python3 -m torch.distributed.run --nproc-per-node "$(number "$folder/$row/plan.json" sizes world)" \
     --master-addr 127.0.0.1 --master-port $((29620 + RANDOM % 300)) "$folder/torch_parallel.py" $(cat "$folder/$row/torch") \
     --limit $((limit - 10)) "$@" ${TORCH_OPTIONS:-} > "$base.log" 2>&1
   local code=$?
@@ -54,7 +61,7 @@ peer() { # ROW NAME OPTIONS...
 }
 
 rm -f "$results"/*
-for row in ${LF_ROWS:-dp tp-sp pp pp-vpp}; do
+for row in "${rows[@]}"; do
   ours "$row"
   case $row in
     dp)

@@ -1,5 +1,5 @@
-"""Prints one row of parallel.sh: parallel_table.py FOLDER ROW. Exit code 1: our run failed or sent other bytes than planned, or
-PyTorch's variants disagree."""
+"""Prints one row of parallel.sh: parallel_table.py FOLDER ROW. Exit code 1: one of our runs failed, sent other bytes than planned or took
+other memory, or PyTorch's variants disagree."""
 import glob
 import json
 import os
@@ -96,11 +96,18 @@ if steps:
         print(f"  arenas: planned {arenas}, DIFFERENT from those of the run, {steps[-1]['peak_bytes']}")
 
 exposed = text(f"{base}.exposed").splitlines()
-for waited in exposed or ["no trace: " + text(f"{base}.trace.log").strip()[-200:]]:
+if text(f"{base}.trace.code").strip() != "0" or len(exposed) != plan["sizes"]["world"]:
+    failed = True
+    exposed = ["no trace of all ranks: " + text(f"{base}.trace.log").strip()[-200:]]
+for waited in exposed:
     print(f"  communication, {waited}")
 
 memory = {m["rank"]: m for m in plan["memory"]}
-for gpu, rank, reported in re.findall(r"^memory of GPU (\d+), rank (\d+): .* the driver reports ([\d,]+) MiB", text(f"{base}.log"), re.M):
+reports = re.findall(r"^memory of GPU \d+, rank (\d+): .* the driver reports ([\d,]+) MiB", text(f"{base}.log"), re.M)
+if plan["options"].get("target") == "cuda" and len(reports) != len(memory):
+    failed = True
+    print(f"  memory: the driver reported that of {len(reports)} of {len(memory)} ranks")
+for rank, reported in reports:
     m, reported = memory[int(rank)], int(reported.replace(",", ""))
     peak, driver = m["peak"] / 2**20, m["driver"] / 2**20
     off = (reported - peak - driver) / reported

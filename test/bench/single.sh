@@ -19,7 +19,7 @@ vocab=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["vocab_
 python3 "$folder/random_tokens.py" "$vocab" 1000000 "$folder/tokens.bin" || exit 1
 
 ours() { # NAME PROGRAM
-  LD_LIBRARY_PATH=${LF_LIBRARY_PATH:+$LF_LIBRARY_PATH:}${LD_LIBRARY_PATH:-} timeout "$limit" "$folder/$2/train" \
+  LD_LIBRARY_PATH=${LF_LIBRARY_PATH:+$LF_LIBRARY_PATH:}${LD_LIBRARY_PATH:-} timeout -k 10 "$limit" "$folder/$2/train" \
     --data-path "$folder/tokens.bin" --train-iters 16 --lr 1e-4 --lr-decay-style constant --log-interval 16 \
     --metrics "$results/$1.jsonl" > "$results/$1.log" 2>&1
   echo $? > "$results/$1.code"
@@ -27,7 +27,7 @@ ours() { # NAME PROGRAM
 
 ours lf lf
 if [ -d "$folder/peers" ]; then
-  (cd "$folder/peers" && timeout "$limit" ${PEER:-python3 train_peer.py}) > "$results/peer.out" 2>&1
+  (cd "$folder/peers" && timeout -k 10 "$limit" ${PEER:-python3 train_peer.py}) > "$results/peer.out" 2>&1
   echo $? > "$results/peer.code"
 fi
 ours deterministic deterministic

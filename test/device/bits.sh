@@ -13,11 +13,12 @@ rm -rf "$results"
 mkdir -p "$results"
 . "$here/table.sh"
 for program in "$folder"/*.train; do
+  [ -f "$program" ] || continue
   name=$(basename "$program" .train)
   train() { # RUN OPTIONS...
     local run=$results/$name.$1
     shift
-    timeout 200 "$program" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-3 --log-interval "$steps" \
+    limited 200 "$program" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr 1e-3 --log-interval "$steps" \
       --save-hf "$run.weights" --metrics "$run.jsonl" "$@" > "$run.log" 2>&1
     local code=$?
     [ $code = 0 ] || { row "$name" $code "exit code $code"; head -c 1000 "$run.log"; }
@@ -38,4 +39,4 @@ for program in "$folder"/*.train; do
   tail -n $((steps - steps / 2)) "$results/$name.first.jsonl" > "$results/$name.half.jsonl"
   judge "$results/$name.half.jsonl" resumed "resumed in the middle"
 done
-exit $failed
+finish

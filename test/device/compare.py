@@ -12,7 +12,10 @@ def read(path):
 
 
 def main():
-    a, b = read(sys.argv[1]), read(sys.argv[2])
+    try:
+        a, b = read(sys.argv[1]), read(sys.argv[2])
+    except OSError as error:
+        sys.exit(str(error))
     bounds = {"loss": float(sys.argv[3]), "grad_norm": float(sys.argv[4])}
     if not a or len(a) != len(b):
         sys.exit(f"expected as many steps, got {len(a)} and {len(b)}")

@@ -9,10 +9,14 @@
 set -u
 folder=$(cd "${1:?the folder with what to run}" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-failed=0
+. "$here/table.sh"
 tolerances=(--loss-rtol 1e-4 --norm-rtol 1e-3 --grad-rtol 1e-3 --weight-rtol 1e-3)
 read -r -a ways <<< "${LF_HOW:-local nccl}"
+for how in "${ways[@]}"; do
+  [[ $how == @(local|nccl|alone|torchrun) ]] || { echo "LF_HOW: expected local, nccl, alone or torchrun, got $how"; exit 1; }
+done
 for exe in "$folder"/exe/*; do
+  [ -f "$exe" ] || continue
   IFS=. read -r case plan ranks <<< "$(basename "$exe")"
   # shellcheck disable=SC2053 # a pattern
   [[ $case.$plan == ${LF_ONLY:-*} ]] || continue
@@ -22,12 +26,13 @@ for exe in "$folder"/exe/*; do
       nccl) launch=(--launch "$here/ranks $ranks") ;;
       torchrun) launch=(--launch "torchrun --no-python --nproc-per-node $ranks --master-port 29611") ;;
     esac
-    text=$(LF_LOCAL=$([ "$how" = local ] && echo 1 || echo 0) timeout "${LF_LIMIT:-120}" python3 "$folder/golden" "$folder/cases/$case" \
+    text=$(LF_LOCAL=$([ "$how" = local ] && echo 1 || echo 0) limited "${LF_LIMIT:-120}" python3 "$folder/golden" "$folder/cases/$case" \
       --target cuda --exe "$exe" "${launch[@]}" "${tolerances[@]}" -- 2>&1)
     code=$?
     printf '%-14s %-22s %-8s %s\n' "$case" "$plan" "$how" "$(tail -1 <<< "$text" | sed 's/ plan \[\]//' | cut -c1-150)"
+    ((++rows))
     [ $code = 0 ] || { failed=1; head -c 1500 <<< "$text"; }
     [ "$ranks" -gt 1 ] || break
   done
 done
-exit $failed
+finish

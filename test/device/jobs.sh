@@ -10,7 +10,7 @@ start_job() { # PORT RANKS LOG-PREFIX COMMAND...
     [ "$(nvidia-smi --list-gpus 2> /dev/null | wc -l)" -ge "$ranks" ] ||
       shared=(NCCL_HOSTID=lf-$r NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo)
     env RANK=$r WORLD_SIZE="${world:-$ranks}" LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" "${shared[@]}" \
-      timeout "${limit:-240}" "$@" > "$log.$r.log" 2>&1 &
+      timeout -k 10 "${limit:-240}" "$@" > "$log.$r.log" 2>&1 &
     pids+=($!)
   done
 }

@@ -11,17 +11,17 @@ results=$folder/results
 mkdir -p "$results"
 . "$here/table.sh"
 
-timeout 300 "$folder/lf-device-conformance" > "$results/conformance.log" 2>&1
+limited 300 "$folder/lf-device-conformance" > "$results/conformance.log" 2>&1
 code=$?
 seed=$(grep -o 'LF_TEST_SEED=[0-9]*' "$results/conformance.log")
 row conformance $code "$(grep -E '^\[  PASSED|FAILED TEST' "$results/conformance.log" | head -1) $seed"
 [ $code = 0 ] || grep -E -A4 'Failure|FAILED|error' "$results/conformance.log" | head -60
 
 for tool in memcheck racecheck; do
-  timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 "$folder/small/train" --data-path "$folder/small/tokens.bin" \
+  limited 240 compute-sanitizer --tool $tool --error-exitcode 9 "$folder/small/train" --data-path "$folder/small/tokens.bin" \
     --train-iters 1 --lr 1e-3 > "$results/$tool.log" 2>&1
   code=$?
   grep -q '^done: 1 steps' "$results/$tool.log" || code=1
   row "compute-sanitizer $tool" $code "$(grep -E 'SUMMARY|rror' "$results/$tool.log" | tail -1)"
 done
-exit $failed
+finish

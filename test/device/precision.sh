@@ -17,12 +17,13 @@ for seed in ${LF_SEEDS:-1234 1}; do
     name=$(basename "$program")
     run=$results/$name.$rate.$seed
     rm -f "$run.jsonl"
-    LF_LOCAL=1 timeout 300 "$program" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr "$rate" --min-lr "$least" \
-      --lr-warmup-iters 40 --lr-decay-style cosine --log-interval 50 --seed "$seed" --metrics "$run.jsonl" > "$run.log" 2>&1 ||
-      head -c 1500 "$run.log"
+    LF_LOCAL=1 limited 300 "$program" --data-path "$folder/tokens.bin" --train-iters "$steps" --lr "$rate" --min-lr "$least" \
+      --lr-warmup-iters 40 --lr-decay-style cosine --log-interval 50 --seed "$seed" --metrics "$run.jsonl" > "$run.log" 2>&1
+    code=$?
+    [ $code = 0 ] || { row "$name, rate $rate, seed $seed" $code "exit code $code"; head -c 1500 "$run.log"; }
     [ "$name" != fp32 ] || continue
     text=$(python3 "$here/precision_distance.py" "$results/fp32.$rate.$seed.jsonl" "$run.jsonl" "$steps" 2>&1)
     row "$name, rate $rate, seed $seed" $? "$text"
   done
 done
-exit $failed
+finish

@@ -22,7 +22,10 @@ def describe(reference, run):
 
 
 def main():
-    reference, run, steps = losses(sys.argv[1]), losses(sys.argv[2]), int(sys.argv[3])
+    try:
+        reference, run, steps = losses(sys.argv[1]), losses(sys.argv[2]), int(sys.argv[3])
+    except OSError as error:
+        sys.exit(str(error))
     if len(reference) != steps or len(run) != steps:
         sys.exit(f"expected {steps} steps of both, got {len(reference)} and {len(run)}")
     text, worst = describe(reference, run)

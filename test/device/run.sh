@@ -20,25 +20,26 @@ same() { # A.jsonl B.jsonl LOSS-RTOL NORM-RTOL
 
 for program in "$folder"/programs/*/; do
   name=$(basename "$program")
-  [ "${LF_ONLY:-$name}" = "$name" ] || continue
+  [ -d "$program" ] && [ "${LF_ONLY:-$name}" = "$name" ] || continue
   ranks=$(cat "$program/ranks")
   data=(--data-path "$program/tokens.bin" --lr 1e-3 --log-interval 1000)
   mine=$results/$name
   rm -f "$mine".*
   train() { # RUN STEPS
-    LF_LOCAL=1 timeout 300 "$program/cuda" "${data[@]}" --train-iters "$2" --metrics "$mine.$1.jsonl" > "$mine.$1.log" 2>&1
+    LF_LOCAL=1 limited 300 "$program/cuda" "${data[@]}" --train-iters "$2" --metrics "$mine.$1.jsonl" > "$mine.$1.log" 2>&1
   }
   steps=$(wc -l < "$program/cpu.jsonl")
   train local "$steps"
   row "$name local" $? "$(grep -E 'error|^done' "$mine.local.log" | head -1)"
   text=$(same "$program/cpu.jsonl" "$mine.local.jsonl" 1e-4 1e-3)
   row "$name local = cpu" $? "$text"
-  train again "$steps"
-  text=$(same "$mine.local.jsonl" "$mine.again.jsonl" 0 0)
+  train again "$steps" &&
+    text=$(same "$mine.local.jsonl" "$mine.again.jsonl" 0 0)
   row "$name local = local, bits" $? "$text"
   [ "$ranks" -gt 1 ] || continue
   # Processes that share a GPU take turns of milliseconds: few steps do.
   train few 3
+  row "$name local, few steps" $? "$(grep -E 'error|^done' "$mine.few.log" | head -1)"
   start_job 29777 "$ranks" "$mine.nccl" "$program/cuda" "${data[@]}" --train-iters 3 --metrics "$mine.nccl.jsonl"
   wait_job
   row "$name nccl" $? "$(cat "$mine".nccl.*.log | grep -E 'error|^done' | head -1)"
@@ -46,4 +47,4 @@ for program in "$folder"/programs/*/; do
   row "$name nccl = local" $? "$text"
   [ -n "${failures_done:-}" ] || . "$here/failures.sh"
 done
-exit $failed
+finish
