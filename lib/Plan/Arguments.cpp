@@ -69,6 +69,8 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
 Given giveFlag(const Flag &flag, std::vector<std::string> values, const std::string &origin) {
   switch (flag.stand) {
   case Stand::runtime:
+    if (!flag.help.empty())
+      throw usage(origin + ": " + flag.help);
     throw usage(origin +
                 ": expected a flag of lf-compile, got one of the training executable; pass it to the program "
                 "that lf-compile writes (./train --" +
@@ -99,6 +101,8 @@ static bool isFlag(const std::string &word) {
 
 static Error unknown(const std::string &typed, const std::string &name) {
   std::string near = nearest(name, flagNames());
+  if (const Flag *flag = findFlag(near); flag && !replacement(*flag).empty())
+    near = replacement(*flag);
   return usage("unknown option " + quote(typed) +
                (near.empty() ? "; --help lists the known ones"
                              : ", did you mean \"" + std::string(near.size() == 1 ? "-" : "--") + near + "\"?"));
@@ -126,9 +130,38 @@ static void refuseDerived(const std::vector<std::string> &args) {
                 "; for example --world-size 16 --tp 2 --pp 2 gives dp 4");
 }
 
+/// What is wrong with the words of a command line. A pasted launch script gets all of it in one answer.
+class Refusals {
+public:
+  void add(const Error &error) {
+    if (std::string text = error.what(); std::find(messages.begin(), messages.end(), text) == messages.end())
+      messages.push_back(std::move(text));
+  }
+  /// A flag that is right for the executable: the first says so, all others share a note.
+  void addRuntime(const Flag &flag, const std::string &origin, const Error &error) {
+    if (!flag.help.empty() || elsewhere.empty())
+      add(error);
+    if (flag.help.empty() && std::find(elsewhere.begin(), elsewhere.end(), origin) == elsewhere.end())
+      elsewhere.push_back(origin);
+  }
+  void raise() {
+    if (messages.empty())
+      return;
+    std::vector<std::string> notes(messages.begin() + 1, messages.end());
+    if (elsewhere.size() > 1)
+      notes.push_back("flags of the training executable, too: " +
+                      list(std::vector<std::string>(elsewhere.begin() + 1, elsewhere.end()), "and"));
+    throw usage(messages.front(), notes);
+  }
+
+private:
+  std::vector<std::string> messages, elsewhere;
+};
+
 Arguments parseArguments(const std::vector<std::string> &args) {
   refuseDerived(args);
   Arguments out;
+  Refusals refusals;
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &word = args[i];
     if (word == "--") {
@@ -145,8 +178,12 @@ Arguments parseArguments(const std::vector<std::string> &args) {
     std::replace(name.begin(), name.end(), '_', '-');
     const Flag *flag = findFlag(name);
     // One dash goes with one letter, two dashes with more.
-    if (!flag || (word[1] == '-') != (name.size() > 1))
-      throw unknown(typed, name);
+    if (!flag || (word[1] == '-') != (name.size() > 1)) {
+      refusals.add(unknown(typed, name));
+      while (equals == std::string::npos && i + 1 < args.size() && !isFlag(args[i + 1]))
+        ++i; // what may be its values, whose number is not known
+      continue;
+    }
     std::vector<std::string> values;
     if (equals != std::string::npos)
       values.push_back(word.substr(equals + 1));
@@ -155,11 +192,19 @@ Arguments parseArguments(const std::vector<std::string> &args) {
     else
       while (i + 1 < args.size() && !isFlag(args[i + 1]) && (flag->kind == Kind::words || values.empty()))
         values.push_back(args[++i]);
-    if (values.empty() && flag->stand != Stand::runtime && flag->stand != Stand::foreign)
-      throw usage(quote(typed) + ": expected a value, got " +
-                  (i + 1 < args.size() ? "the flag " + quote(args[i + 1]) : "the end of the command line"));
-    out.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), quote(typed)));
+    try {
+      if (values.empty() && flag->stand != Stand::runtime && flag->stand != Stand::foreign)
+        throw usage(quote(typed) + ": expected a value, got " +
+                    (i + 1 < args.size() ? "the flag " + quote(args[i + 1]) : "the end of the command line"));
+      out.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), quote(typed)));
+    } catch (const Error &error) {
+      if (flag->stand == Stand::runtime)
+        refusals.addRuntime(*flag, quote(typed), error);
+      else
+        refusals.add(error);
+    }
   }
+  refusals.raise();
   return out;
 }
 

@@ -27,7 +27,6 @@ Flag file(const char *name, const char *metavar, const char *help) {
   return {name, Kind::word, Stand::call, "", "files", metavar, help};
 }
 Flag shape(const char *name, Kind kind) { return {name, kind, Stand::model, "", "model", "", ""}; }
-Flag foreign(const char *name, const char *why) { return {name, Kind::words, Stand::foreign, "", "", "", why}; }
 
 void planFlags(std::vector<Flag> &t) {
   t.push_back(size("tensor-model-parallel-size", "tp", "ranks that share each layer's weights"));
@@ -175,6 +174,10 @@ void laterFlags(std::vector<Flag> &t) {
   t.push_back(later("loss", "cross-entropy-chunking", Kind::word, "", {"vocab", "token"}));
 }
 
+bool asksForEvaluation(const std::string &name) {
+  return name == "eval-iters" || name == "eval-interval" || name == "split";
+}
+
 void otherFlags(std::vector<Flag> &t) {
   for (const char *name : {"num-layers", "hidden-size", "ffn-hidden-size", "num-attention-heads", "num-query-groups",
                            "kv-channels", "max-position-embeddings", "vocab-size"})
@@ -189,33 +192,8 @@ void otherFlags(std::vector<Flag> &t) {
   for (const char *name : {"accumulate-allreduce-grads-in-fp32", "attention-softmax-in-fp32", "use-mcore-models"})
     t.push_back(toggle(Stand::implied, "", name));
   for (const char *name : run_flag_names)
-    t.push_back({name, Kind::words, Stand::runtime, "", "", "", ""});
-  t.push_back(foreign("fp16", "there is no loss scaling; use --bf16 or --fp32"));
-  t.push_back(foreign("rampup-batch-size", "the batch size is fixed when compiling"));
-  t.push_back(foreign("mock-data", "write a token file and pass it to the executable with --data-path"));
-  t.push_back(foreign("tokenizer-type", "training reads token ids; remove it"));
-  t.push_back(foreign("tokenizer-model", "training reads token ids; remove it"));
-  t.push_back(foreign("vocab-file", "training reads token ids; remove it"));
-  t.push_back(foreign("merge-file", "training reads token ids; remove it"));
-  t.push_back(foreign("padded-vocab-size", "the padding follows from --make-vocab-size-divisible-by"));
-  t.push_back(foreign("model-parallel-size", "use --tensor-model-parallel-size"));
-  t.push_back(foreign("use-tp-pp-dp-mapping", "the order of ranks is fixed"));
-  for (const char *name : {"use-megatron-fsdp", "use-torch-fsdp2"})
-    t.push_back(foreign(name, "sharding over data-parallel ranks is not implemented yet; remove it"));
-  t.push_back(foreign("recompute-activations", "recomputation is not implemented yet; remove it"));
-  t.push_back(foreign("distributed-backend", "the target and the launcher decide; remove it"));
-  t.push_back(foreign("num-experts", "the model file decides; remove it"));
-  t.push_back(foreign("use-rotary-position-embeddings", "the model file decides; remove it"));
-  t.push_back(foreign("optimizer", "AdamW is the optimizer; remove it"));
-  t.push_back(foreign("virtual-pipeline-model-parallel-size", "use --num-virtual-stages-per-pipeline-rank"));
-  t.push_back(foreign("pipeline-model-parallel-split-rank", "there is no encoder beside the decoder; remove it"));
-  t.push_back(foreign("no-position-embedding", "the model file decides; remove it"));
-  t.push_back(foreign("transformer-impl", "the target decides; remove it"));
-  for (const char *name : {"use-flash-attn", "attention-backend"})
-    t.push_back(foreign(name, "the target decides how attention runs; remove it"));
-  for (const char *name : {"no-masked-softmax-fusion", "no-bias-gelu-fusion", "no-bias-swiglu-fusion",
-                           "no-bias-dropout-fusion", "no-rope-fusion", "no-gradient-accumulation-fusion"})
-    t.push_back(foreign(name, "kernels are chosen when compiling; remove it"));
+    t.push_back({name, Kind::words, Stand::runtime, "", "", "",
+                 asksForEvaluation(name) ? "evaluation is not implemented yet; remove it" : ""});
 }
 
 std::vector<Flag> build() {
@@ -225,6 +203,7 @@ std::vector<Flag> build() {
   callFlags(t);
   laterFlags(t);
   otherFlags(t);
+  addForeignFlags(t);
   return t;
 }
 
@@ -249,9 +228,16 @@ const Flag *findFlag(const std::string &name) {
   return it == index.end() ? nullptr : it->second;
 }
 
+std::string replacement(const Flag &flag) {
+  static const std::string use = "use --";
+  return flag.stand == Stand::foreign && flag.help.starts_with(use) ? flag.help.substr(use.size()) : "";
+}
+
 std::vector<std::string> flagNames() {
   std::vector<std::string> names;
   for (const Flag &flag : allFlags()) {
+    if (flag.stand == Stand::foreign && replacement(flag).empty())
+      continue;
     names.push_back(flag.name);
     names.insert(names.end(), flag.aliases.begin(), flag.aliases.end());
   }

@@ -43,10 +43,16 @@ struct Flag {
 
 const std::vector<Flag> &allFlags();
 
+/// Appends the rows of Stand::foreign.
+void addForeignFlags(std::vector<Flag> &);
+
 /// By name or alias, without dashes in front, "_" already turned into "-"; nullptr when unknown.
 const Flag *findFlag(const std::string &name);
 
-/// All names and aliases, for suggestions.
+/// The flag that stands in for one of Megatron's, when there is one; else empty.
+std::string replacement(const Flag &);
+
+/// All names and aliases, for suggestions; of Megatron's flags without a counterpart those that another stands in for.
 std::vector<std::string> flagNames();
 
 } // namespace lf

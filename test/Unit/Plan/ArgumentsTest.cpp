@@ -50,8 +50,10 @@ TEST_F(ArgumentsTest, HelpNeedsNoModel) {
 }
 
 TEST_F(ArgumentsTest, UnknownFlagsGetTheNearest) {
-  EXPECT_EQ(refusal("--num-layers-in-first-stagee 10"), "unknown option \"--num-layers-in-first-stagee\"; --help lists "
-                                                        "the known ones");
+  EXPECT_EQ(refusal("--frobnicate-everything 10"),
+            "unknown option \"--frobnicate-everything\"; --help lists the known ones");
+  EXPECT_EQ(refusal("--num-layers-in-first-stagee 10"),
+            R"(unknown option "--num-layers-in-first-stagee", did you mean "--decoder-first-pipeline-num-layers"?)");
   EXPECT_EQ(
       refusal("--decoder-first-pipeline-num-layer 1"),
       R"(unknown option "--decoder-first-pipeline-num-layer", did you mean "--decoder-first-pipeline-num-layers"?)");
@@ -137,6 +139,51 @@ TEST_F(ArgumentsTest, FlagsThatBelongElsewhere) {
                            "--no-position-embedding", "--no-masked-softmax-fusion", "--no-rope-fusion"})
     EXPECT_NE(refusal(line).find("one of Megatron without a counterpart: "), std::string::npos) << refusal(line);
   EXPECT_EQ(refusal("--attention-softmax-in-fp32 --accumulate-allreduce-grads-in-fp32"), "accepted");
+}
+
+// A pasted launch script gets everything that is wrong with its flags in one answer.
+TEST_F(ArgumentsTest, AllRefusalsOfALineAreTold) {
+  auto told = [&](const std::string &line) -> std::vector<std::string> {
+    try {
+      compile(line);
+    } catch (const Error &e) {
+      std::vector<std::string> out = {e.what()};
+      out.insert(out.end(), e.notes.begin(), e.notes.end());
+      return out;
+    }
+    return {};
+  };
+  EXPECT_EQ(
+      told("--tp 2 --lr 1e-4 --tensorboard-dir tb --sequnce-parallel --frobnicate 1 2 --tp two --train-iters 5 --lr 2 "
+           "--eval-iters 10 --recompute-granularity full --clip-grad 1"),
+      (std::vector<std::string>{
+          R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to the program that )"
+          R"(lf-compile writes (./train --lr ...))",
+          R"("--tensorboard-dir": expected a flag of lf-compile, got one of Megatron without a counterpart: --metrics of the )"
+          R"(executable says what a run does; remove it)",
+          R"(unknown option "--sequnce-parallel", did you mean "--sequence-parallel"?)",
+          R"(unknown option "--frobnicate"; --help lists the known ones)",
+          R"("--tp": expected an integer from 1 to 2147483647, got "two")",
+          R"("--eval-iters": evaluation is not implemented yet; remove it)",
+          R"("--recompute-granularity" is not implemented yet; remove it)",
+          R"(flags of the training executable, too: "--train-iters" and "--clip-grad")",
+      }));
+  EXPECT_EQ(told("--eval-iters 10 --tp two").size(), 2u);
+  EXPECT_EQ(told("--tp two --tp two").size(), 1u) << "each once";
+}
+
+// One name, one row: what stands in the table twice would be read as its first row.
+TEST_F(ArgumentsTest, EveryNameIsOnce) {
+  std::set<std::string> names;
+  for (const Flag &flag : allFlags()) {
+    EXPECT_TRUE(names.insert(flag.name).second) << flag.name;
+    for (const std::string &alias : flag.aliases)
+      EXPECT_TRUE(names.insert(alias).second) << alias;
+    if (flag.stand == Stand::foreign)
+      EXPECT_FALSE(flag.help.empty()) << flag.name;
+    if (!replacement(flag).empty())
+      EXPECT_NE(findFlag(replacement(flag)), nullptr) << flag.help;
+  }
 }
 
 TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
