@@ -120,7 +120,8 @@ static Dtype dtype(const GivenFlags &given, Target target) {
   return type;
 }
 
-/// At most one of the three ways to ask for several chunks; a flag of 1 asks for nothing, and "auto" needs their number.
+/// At most one of the three ways to ask for several chunks; a flag of 1 asks for nothing, and "auto" needs their
+/// number.
 static void oneWayOfChunks(const GivenFlags &given) {
   std::vector<std::string> asked;
   for (const char *name : {"num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank",
@@ -159,6 +160,16 @@ static void chunksOfSchedule(const ParallelPlan &p, const GivenFlags &given, boo
                 "; remove the flag or choose another schedule");
 }
 
+/// Of the flags for uneven splits those that are given, as typed.
+static std::vector<std::string> unevenFlagsOf(const GivenFlags &given) {
+  std::vector<std::string> out;
+  for (const char *name : {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
+                           "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"})
+    if (auto it = given.find(name); it != given.end() && it->second.value() != "false")
+      out.push_back(it->second.origin);
+  return out;
+}
+
 /// The layout as given. It says it all, so no flag may say a part of it.
 static std::string layout(const GivenFlags &given, const SplitFlags &split, const std::string &schedule) {
   auto stated = given.find("pipeline-model-parallel-layout");
@@ -166,8 +177,11 @@ static std::string layout(const GivenFlags &given, const SplitFlags &split, cons
     throw usage(stated->second.origin + ": expected a layout or flags for uneven splits, got both; the layout alone "
                                         "says how many layers each stage has");
   if (split.uneven.asked() && schedule == "zb-v")
-    throw usage("\"--pipeline-schedule\" \"zb-v\": expected a layout instead of flags for uneven splits, got both; a rank's two "
-                "stages are the first and the last of what is left, so the layout has to say how many layers each has");
+    throw usage(
+        list(unevenFlagsOf(given), "and") +
+        ": expected a layout (--layout) under \"--pipeline-schedule\" \"zb-v\", got the layers "
+        "of some stages; a rank's two stages are the first and the last of what is left, so the layout has to say how "
+        "many layers each has");
   return stated == given.end() ? "" : stated->second.value();
 }
 
@@ -211,6 +225,9 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
       ignored.insert(ignored.end(), it->second.values.begin(), it->second.values.end());
   model = readModel(request.model, ignored);
   checkModelFlags(given, model);
+  std::string oneChunk; // --vpp 1 as typed; that of the file is held against its own layout below
+  if (auto it = given.find("num-virtual-stages-per-pipeline-rank"); it != given.end() && it->second.value() == "1")
+    oneChunk = it->second.origin;
   const bool chunksTyped = file.chunksStated || given.contains("num-virtual-stages-per-pipeline-rank");
   if (!file.where.empty())
     mergePlan(given, file, model);
@@ -276,14 +293,20 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
   resolvePlan(p, model, split);
+  // It asks for nothing beside a layout or layers a stage, but may not say another number than they do.
+  if (!oneChunk.empty() && p.vpp != 1)
+    throw usage(oneChunk + ": expected " + plain(p.vpp) +
+                ", the stages that a pipeline rank has by the other flags, got 1; remove it");
   // The file's layout says how many stages a rank has; its sizes must say the same.
   auto layoutGiven = given.find("pipeline-model-parallel-layout");
   auto chunks = file.flags.find("num-virtual-stages-per-pipeline-rank");
   if (chunks != file.flags.end() && !file.layout.empty() && layoutGiven != given.end() &&
       layoutGiven->second.origin.starts_with(file.where + ": ") && layoutGiven->second.value() != autoLayout &&
       chunks->second.value() != plain(p.vpp))
-    throw usage(chunks->second.origin + ": expected " + plain(p.vpp) + ", as many stages a pipeline rank as the file's "
-                "layout has, got " + chunks->second.value() + "; mend one of the two");
+    throw usage(chunks->second.origin + ": expected " + plain(p.vpp) +
+                ", as many stages a pipeline rank as the file's "
+                "layout has, got " +
+                chunks->second.value() + "; mend one of the two");
   dropDefaults(p, model, request.target);
   return request;
 }

@@ -133,6 +133,27 @@ static void checkMicroBatches(const PlanFile &file) {
               " x dp " + plain(dp) + ")), got " + plain(file.microBatches) + "; mend one of the two");
 }
 
+/// "stages" spells "layout" out, so an edit of one alone is a contradiction.
+static void checkStages(const PlanFile &file, const Json &stages) {
+  const std::vector<std::string> layout = parseLayout(file.layout, at(file, "/layout")).stages;
+  auto differs = [&](const std::string &pointer, const std::string &expected, const std::string &got) {
+    return usage(at(file, pointer) + ": expected " + expected + ", as \"/layout\" " + quote(file.layout) +
+                 " has, got " + got + "; stages follow from the layout: edit that, and remove \"stages\"");
+  };
+  if (stages.size() != layout.size())
+    throw differs("/stages", std::to_string(layout.size()) + " stages", std::to_string(stages.size()));
+  for (size_t i = 0; i < layout.size(); ++i) {
+    Json items = Json::array();
+    for (char item : layout[i])
+      items.push_back(std::string(1, item));
+    const std::string pointer = "/stages/" + std::to_string(i);
+    if (!stages[i].is_object() || !stages[i].contains("items"))
+      throw differs(pointer, "a stage with items", show(stages[i]));
+    if (stages[i]["items"] != items)
+      throw differs(pointer + "/items", items.dump(), show(stages[i]["items"]));
+  }
+}
+
 PlanFile readPlan(const std::string &path) {
   PlanFile file;
   file.where = path;
@@ -192,6 +213,8 @@ PlanFile readPlan(const std::string &path) {
     else
       file.layout = layout->get<std::string>();
   }
+  if (const Json *stages = member("stages", Json::value_t::array, "an array of stages"); stages && !file.layout.empty())
+    checkStages(file, *stages);
   if (const Json *count = member("micro_batches", Json::value_t::number_integer, "an integer")) {
     if (*count < 1 || *count > (int64_t{1} << 31) - 1)
       throw usage(at(file, "/micro_batches") + ": expected an integer from 1 to 2147483647, got " + count->dump());

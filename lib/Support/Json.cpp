@@ -105,6 +105,8 @@ Json parseJson(const std::string &text, const std::string &where) {
     }
     return true;
   };
+  if (size_t at = text.find('\0'); at != std::string::npos) // where the parser would end, and not see the rest
+    throw usage(where + ": expected JSON, got a zero byte at " + place(text, at + 1) + "; write the file again");
   try {
     return Json::parse(text, watch);
   } catch (const Json::parse_error &e) {

@@ -8,6 +8,7 @@
 #include "lf/Pipelines/Driver.h"
 #include "lf/Planner/PlanReport.h"
 #include "lf/Support/Error.h"
+#include "lf/Support/Text.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -66,11 +67,19 @@ int verify(const std::vector<std::string> &words, const std::string &tool) {
               << lf::compileHelp();
     return 0;
   }
-  // What the plan may not ask of the model is refused in words about the model, not about the small one. "auto" becomes the
-  // layout of the model, too: that of the small one could be another.
-  lf::CompileRequest whole = request;
-  whole.dumpPhases.clear();
-  request.plan.layout = lf::compile(whole, model, lf::Phase::runtime, /*printed=*/false).report->plan.layout;
+  for (const auto &[flag, value] : {std::pair{"-o", &request.output},
+                                    {"--report", &request.report},
+                                    {"--plan-trace", &request.planTrace},
+                                    {"--plan-out", &request.planOut},
+                                    {"--stop-after", &request.stopAfter},
+                                    {"--dump-phases-to", &request.dumpPhases}})
+    if (!value->empty())
+      throw lf::usage("\"" + std::string(flag) +
+                      "\": expected plan flags alone, since lf-verify writes no files, got " + lf::quote(*value) +
+                      "; pass it to lf-compile");
+  // What the plan may not ask of the model is refused in words about the model, not about the small one. "auto" becomes
+  // the layout of the model, too: that of the small one could be another.
+  request.plan.layout = lf::compile(request, model, lf::Phase::runtime, /*printed=*/false).report->plan.layout;
   lf::Shrunk small = lf::shrink(model, request.plan);
   std::printf("model: %s\n", small.says.empty() ? "as it is" : small.says.c_str());
   Scratch scratch;

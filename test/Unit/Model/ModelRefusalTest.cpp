@@ -135,6 +135,8 @@ TEST(Refusal, TextThatIsNoJson) {
   EXPECT_EQ(refusal("{} x"),
             "m.json: expected JSON, got a mistake at line 1, column 4: invalid literal; expected end of "
             "input");
+  EXPECT_EQ(refusal(std::string("{}\n\0{", 5)),
+            "m.json: expected JSON, got a zero byte at line 2, column 1; write the file again");
   EXPECT_EQ(refusal(R"({"a": 1e999})"), "m.json: expected numbers that fit a double, got \"1e999\"");
   EXPECT_EQ(refusal(R"({"a": {"b": 1, "b": 2}})"),
             "m.json: \"/a/b\": expected each key once, got it twice; remove one");

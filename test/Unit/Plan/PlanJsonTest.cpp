@@ -60,11 +60,16 @@ TEST_F(PlanJsonTest, SaysWhichOrderRuns) {
   Json json = planJson(plan("--pp 2 --vpp 2 --global-batch-size 4"), model);
   EXPECT_EQ(json["schedule"], "interleaved");
   EXPECT_EQ(with(json, "--vpp 1").schedule, "1f1b");
-  EXPECT_EQ(with(planJson(plan("--pp 2 --pipeline-schedule zb-v --global-batch-size 4"), model), "--pipeline-schedule 1f1b").vpp, 1);
+  EXPECT_EQ(
+      with(planJson(plan("--pp 2 --pipeline-schedule zb-v --global-batch-size 4"), model), "--pipeline-schedule 1f1b")
+          .vpp,
+      1);
   EXPECT_EQ(plan("--pp 2 --layout Et|t|t|tL --global-batch-size 4").schedule, "interleaved");
   EXPECT_EQ(plan("--pp 2 --vpp 2 --pipeline-schedule gpipe --global-batch-size 4").schedule, "gpipe");
   Json stated = planJson(plan("--pp 2 --vpp 2 --pipeline-schedule interleaved --global-batch-size 4"), model);
-  EXPECT_EQ(refused(stated.dump(), "--vpp 1"), R"("--pipeline-schedule": expected at least 2 chunks on a rank (--vpp) for "interleaved", got 1; with one chunk use "1f1b")");
+  EXPECT_EQ(
+      refused(stated.dump(), "--vpp 1"),
+      R"("--pipeline-schedule": expected at least 2 chunks on a rank (--vpp) for "interleaved", got 1; with one chunk use "1f1b")");
 }
 
 TEST_F(PlanJsonTest, FlagsWinOverTheFile) {
@@ -198,6 +203,22 @@ TEST_F(PlanJsonTest, AFileThatContradictsItself) {
             "plan.json: \"/micro_batches\": expected 8 (\"/options/global-batch-size\" 16 / (micro-batch 1 x "
             "dp 2)), got 4; mend one of the two");
   EXPECT_EQ(sizes("/micro_batches", 8), "accepted");
+}
+
+// "stages" spells the layout out: whoever edits it alone is told, not ignored.
+TEST_F(PlanJsonTest, StagesAreThoseOfTheLayout) {
+  const std::string plain = R"({"version": 1, "sizes": {"pp": 2}, "layout": "Ettt|tL", "stages": )";
+  const std::string tail = "; stages follow from the layout: edit that, and remove \"stages\"";
+  EXPECT_EQ(refused(plain + R"([{"items": ["E", "t", "t", "t"]}, {"items": ["t", "L"]}]})"), "accepted");
+  EXPECT_EQ(refused(plain + R"([{"items": ["E", "t", "t"]}, {"items": ["t", "t", "L"]}]})"),
+            "plan.json: \"/stages/0/items\": expected [\"E\",\"t\",\"t\",\"t\"], as \"/layout\" \"Ettt|tL\" has, got "
+            "an array of 3" +
+                tail);
+  EXPECT_EQ(refused(plain + R"([{"items": ["E", "t", "t", "t"]}]})"),
+            "plan.json: \"/stages\": expected 2 stages, as \"/layout\" \"Ettt|tL\" has, got 1" + tail);
+  EXPECT_EQ(refused(plain + R"([{"items": ["E", "t", "t", "t"]}, 7]})"),
+            "plan.json: \"/stages/1\": expected a stage with items, as \"/layout\" \"Ettt|tL\" has, got 7" + tail);
+  EXPECT_EQ(refused(plain + "3}"), "plan.json: \"/stages\": expected an array of stages, got 3");
 }
 
 TEST_F(PlanJsonTest, MistakesAreNamedByPointer) {
