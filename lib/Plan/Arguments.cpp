@@ -66,15 +66,21 @@ static void check(const Flag &flag, std::string &value, const std::string &origi
   }
 }
 
+/// What to do with flags of the executable, one or more.
+static std::string forExecutable(const std::vector<Given> &flags) {
+  std::vector<std::string> typed;
+  for (const Given &g : flags)
+    typed.push_back(g.origin);
+  const bool one = flags.size() == 1;
+  return list(typed, "and") + ": expected " + (one ? "a flag" : "flags") + " of lf-compile, got " +
+         (one ? "one" : "those") + " of the training executable; pass " + (one ? "it" : "them") +
+         " to the program that lf-compile writes (./train --" + flags.front().flag->name + " ...)";
+}
+
 Given giveFlag(const Flag &flag, std::vector<std::string> values, const std::string &origin) {
   switch (flag.stand) {
   case Stand::runtime:
-    if (!flag.help.empty())
-      throw usage(origin + ": " + flag.help);
-    throw usage(origin +
-                ": expected a flag of lf-compile, got one of the training executable; pass it to the program "
-                "that lf-compile writes (./train --" +
-                flag.name + " ...)");
+    throw usage(flag.help.empty() ? forExecutable({{&flag, {}, origin}}) : origin + ": " + flag.help);
   case Stand::foreign:
     throw usage(origin + ": expected a flag of lf-compile, got one of Megatron without a counterpart: " + flag.help);
   default:
@@ -130,38 +136,21 @@ static void refuseDerived(const std::vector<std::string> &args) {
                 "; for example --world-size 16 --tp 2 --pp 2 gives dp 4");
 }
 
-/// What is wrong with the words of a command line. A pasted launch script gets all of it in one answer.
-class Refusals {
-public:
-  void add(const Error &error) {
-    if (std::string text = error.what(); std::find(messages.begin(), messages.end(), text) == messages.end())
-      messages.push_back(std::move(text));
-  }
-  /// A flag that is right for the executable: the first says so, all others share a note.
-  void addRuntime(const Flag &flag, const std::string &origin, const Error &error) {
-    if (!flag.help.empty() || elsewhere.empty())
-      add(error);
-    if (flag.help.empty() && std::find(elsewhere.begin(), elsewhere.end(), origin) == elsewhere.end())
-      elsewhere.push_back(origin);
-  }
-  void raise() {
-    if (messages.empty())
-      return;
-    std::vector<std::string> notes(messages.begin() + 1, messages.end());
-    if (elsewhere.size() > 1)
-      notes.push_back("flags of the training executable, too: " +
-                      list(std::vector<std::string>(elsewhere.begin() + 1, elsewhere.end()), "and"));
-    throw usage(messages.front(), notes);
-  }
-
-private:
-  std::vector<std::string> messages, elsewhere;
-};
+/// Throws what is wrong with a command line, all in one answer: the first as the error, the others as notes, each once.
+static void refuse(std::vector<std::string> wrong) {
+  std::vector<std::string> notes;
+  for (const std::string &text : wrong)
+    if (text != wrong.front() && std::find(notes.begin(), notes.end(), text) == notes.end())
+      notes.push_back(text);
+  if (!wrong.empty())
+    throw usage(wrong.front(), notes);
+}
 
 Arguments parseArguments(const std::vector<std::string> &args) {
   refuseDerived(args);
   Arguments out;
-  Refusals refusals;
+  std::vector<std::string> wrong;
+  std::vector<Given> elsewhere; // flags of the executable, each once
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string &word = args[i];
     if (word == "--") {
@@ -179,7 +168,7 @@ Arguments parseArguments(const std::vector<std::string> &args) {
     const Flag *flag = findFlag(name);
     // One dash goes with one letter, two dashes with more.
     if (!flag || (word[1] == '-') != (name.size() > 1)) {
-      refusals.add(unknown(typed, name));
+      wrong.push_back(unknown(typed, name).what());
       while (equals == std::string::npos && i + 1 < args.size() && !isFlag(args[i + 1]))
         ++i; // what may be its values, whose number is not known
       continue;
@@ -192,19 +181,23 @@ Arguments parseArguments(const std::vector<std::string> &args) {
     else
       while (i + 1 < args.size() && !isFlag(args[i + 1]) && (flag->kind == Kind::words || values.empty()))
         values.push_back(args[++i]);
+    if (flag->stand == Stand::runtime && flag->help.empty()) {
+      if (std::none_of(elsewhere.begin(), elsewhere.end(), [&](const Given &g) { return g.flag == flag; }))
+        elsewhere.push_back({flag, std::move(values), quote(typed)});
+      continue;
+    }
     try {
       if (values.empty() && flag->stand != Stand::runtime && flag->stand != Stand::foreign)
         throw usage(quote(typed) + ": expected a value, got " +
                     (i + 1 < args.size() ? "the flag " + quote(args[i + 1]) : "the end of the command line"));
       out.flags.insert_or_assign(flag->name, giveFlag(*flag, std::move(values), quote(typed)));
     } catch (const Error &error) {
-      if (flag->stand == Stand::runtime)
-        refusals.addRuntime(*flag, quote(typed), error);
-      else
-        refusals.add(error);
+      wrong.push_back(error.what());
     }
   }
-  refusals.raise();
+  if (!elsewhere.empty())
+    wrong.push_back(forExecutable(elsewhere));
+  refuse(std::move(wrong));
   return out;
 }
 

@@ -30,7 +30,7 @@ struct Arguments {
 };
 
 /// Throws lf::Error (exit 2): unknown flag with the nearest known one, missing, superfluous or wrong value, a flag that
-/// belongs elsewhere. `args` has no program name.
+/// belongs elsewhere. The first mistake of the line is the error, each other one a note. `args` has no program name.
 Arguments parseArguments(const std::vector<std::string> &args);
 
 /// Checks values (types, ranges, choices, not implemented yet) and makes a Given of them.

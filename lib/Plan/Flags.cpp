@@ -209,6 +209,10 @@ std::vector<Flag> build() {
 
 } // namespace
 
+const std::vector<const char *> unevenFlags = {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
+                                               "account-for-embedding-in-pipeline-split",
+                                               "account-for-loss-in-pipeline-split"};
+
 const std::vector<Flag> &allFlags() {
   static const std::vector<Flag> table = build();
   return table;

@@ -26,7 +26,7 @@ enum class Stand {
   later,   ///< not implemented yet: only its neutral value passes
   model,   ///< the model file decides; a flag that says the same passes
   implied, ///< what happens anyway
-  runtime, ///< belongs to the training executable
+  runtime, ///< belongs to the training executable; Flag::help, where there is one, says why it does not help there either
   foreign  ///< known from Megatron, refused with the reason in Flag::help
 };
 
@@ -48,6 +48,9 @@ void addForeignFlags(std::vector<Flag> &);
 
 /// By name or alias, without dashes in front, "_" already turned into "-"; nullptr when unknown.
 const Flag *findFlag(const std::string &name);
+
+/// Of uneven splits: layers of the first stage, of the last; whether the embedding counts as a layer, the head.
+extern const std::vector<const char *> unevenFlags;
 
 /// The flag that stands in for one of Megatron's, when there is one; else empty.
 std::string replacement(const Flag &);

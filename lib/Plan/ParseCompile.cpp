@@ -163,8 +163,7 @@ static void chunksOfSchedule(const ParallelPlan &p, const GivenFlags &given, boo
 /// Of the flags for uneven splits those that are given, as typed.
 static std::vector<std::string> unevenFlagsOf(const GivenFlags &given) {
   std::vector<std::string> out;
-  for (const char *name : {"decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
-                           "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"})
+  for (const char *name : unevenFlags)
     if (auto it = given.find(name); it != given.end() && it->second.value() != "false")
       out.push_back(it->second.origin);
   return out;
@@ -201,7 +200,7 @@ static void dropDefaults(ParallelPlan &p, const ModelConfig &m, Target target) {
   drop(target == Target::cpu ? "fp32" : "bf16", "true");
 }
 
-CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model) {
+CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model, Asks asks) {
   CompileRequest request;
   Arguments arguments = parseArguments(args);
   GivenFlags &given = arguments.flags;
@@ -215,6 +214,11 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
                     : "expected one model, got " + plain(static_cast<int64_t>(arguments.positional.size())) +
                           " words that are no flags: " + quote(arguments.positional[0]) + " and " +
                           quote(arguments.positional[1]) + (arguments.positional.size() > 2 ? " and more" : ""));
+  if (asks == Asks::plan)
+    for (const auto &[name, g] : given)
+      if (g.flag->stand == Stand::call && name != "plan")
+        throw usage(g.origin + ": expected plan flags alone, since nothing is written, got " + quote(g.value()) +
+                    "; pass it to lf-compile");
   request.model = arguments.positional.front();
   PlanFile file;
   if (auto it = given.find("plan"); it != given.end())
@@ -245,7 +249,7 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
   request.dumpPhases = text("dump-phases-to");
   request.dryRun = flags["dry-run"].as<bool>();
   request.target = flags["target"].as<std::string>() == "cpu" ? Target::cpu : Target::cuda;
-  if (request.output.empty() && !request.dryRun && request.stopAfter.empty())
+  if (asks == Asks::program && request.output.empty() && !request.dryRun && request.stopAfter.empty())
     throw usage("expected an output file (-o OUT), got none; --dry-run and --stop-after need none");
 
   ParallelPlan &p = request.plan;

@@ -240,9 +240,6 @@ static bool any(const GivenFlags &flags, const std::vector<const char *> &names)
 static const char *const layoutFlag = "pipeline-model-parallel-layout";
 static const char *const chunksFlag = "num-virtual-stages-per-pipeline-rank";
 static const char *const chunkLayersFlag = "num-layers-per-virtual-pipeline-stage";
-static const std::vector<const char *> unevenFlags = {
-    "decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers", "account-for-embedding-in-pipeline-split",
-    "account-for-loss-in-pipeline-split"};
 
 static bool statesAuto(const GivenFlags &flags) { return valueOf(flags, layoutFlag, "") == autoLayout; }
 

@@ -8,7 +8,6 @@
 #include "lf/Pipelines/Driver.h"
 #include "lf/Planner/PlanReport.h"
 #include "lf/Support/Error.h"
-#include "lf/Support/Text.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -57,26 +56,14 @@ void print(const std::vector<lf::Difference> &rows) {
 }
 
 int verify(const std::vector<std::string> &words, const std::string &tool) {
-  std::vector<std::string> args = words;
-  args.push_back("--dry-run"); // no output file is asked for
   lf::ModelConfig model;
-  lf::CompileRequest request = lf::parseCompile(args, model);
+  lf::CompileRequest request = lf::parseCompile(words, model, lf::Asks::plan);
   if (request.help) {
     std::cout << "Usage: lf-verify MODEL [plan flags of lf-compile]\n"
                  "Exit 0: the plan equals one rank; 1: it does not, with a table of what differs.\n\n"
               << lf::compileHelp();
     return 0;
   }
-  for (const auto &[flag, value] : {std::pair{"-o", &request.output},
-                                    {"--report", &request.report},
-                                    {"--plan-trace", &request.planTrace},
-                                    {"--plan-out", &request.planOut},
-                                    {"--stop-after", &request.stopAfter},
-                                    {"--dump-phases-to", &request.dumpPhases}})
-    if (!value->empty())
-      throw lf::usage("\"" + std::string(flag) +
-                      "\": expected plan flags alone, since lf-verify writes no files, got " + lf::quote(*value) +
-                      "; pass it to lf-compile");
   // What the plan may not ask of the model is refused in words about the model, not about the small one. "auto" becomes
   // the layout of the model, too: that of the small one could be another.
   request.plan.layout = lf::compile(request, model, lf::Phase::runtime, /*printed=*/false).report->plan.layout;

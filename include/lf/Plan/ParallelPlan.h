@@ -64,11 +64,15 @@ struct CompileRequest {
   ParallelPlan plan;
 };
 
+/// What a tool makes of a command line: a program and other files, or nothing beyond the plan, so that flags of files are
+/// refused.
+enum class Asks { program, plan };
+
 /// Parses the command line of lf-compile, without the program's name: Megatron's long names and our aliases, "-" and "_"
 /// alike, the last of a repeated flag wins, --plan FILE read first; reads and checks the model; resolves defaults.
 /// Throws lf::Error (exit 2): an unknown flag with the nearest known one, a flag not implemented yet by name, degrees
 /// that do not divide with the arithmetic and the legal values. With --help only `help` is set and no model is read.
-CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model);
+CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &model, Asks asks = Asks::program);
 
 /// The text of --help.
 std::string compileHelp();

@@ -157,8 +157,6 @@ TEST_F(ArgumentsTest, AllRefusalsOfALineAreTold) {
       told("--tp 2 --lr 1e-4 --tensorboard-dir tb --sequnce-parallel --frobnicate 1 2 --tp two --train-iters 5 --lr 2 "
            "--eval-iters 10 --recompute-granularity full --clip-grad 1"),
       (std::vector<std::string>{
-          R"("--lr": expected a flag of lf-compile, got one of the training executable; pass it to the program that )"
-          R"(lf-compile writes (./train --lr ...))",
           R"("--tensorboard-dir": expected a flag of lf-compile, got one of Megatron without a counterpart: --metrics of the )"
           R"(executable says what a run does; remove it)",
           R"(unknown option "--sequnce-parallel", did you mean "--sequence-parallel"?)",
@@ -166,7 +164,8 @@ TEST_F(ArgumentsTest, AllRefusalsOfALineAreTold) {
           R"("--tp": expected an integer from 1 to 2147483647, got "two")",
           R"("--eval-iters": evaluation is not implemented yet; remove it)",
           R"("--recompute-granularity" is not implemented yet; remove it)",
-          R"(flags of the training executable, too: "--train-iters" and "--clip-grad")",
+          R"("--lr", "--train-iters" and "--clip-grad": expected flags of lf-compile, got those of the training executable; )"
+          R"(pass them to the program that lf-compile writes (./train --lr ...))",
       }));
   EXPECT_EQ(told("--eval-iters 10 --tp two").size(), 2u);
   EXPECT_EQ(told("--tp two --tp two").size(), 1u) << "each once";
