@@ -4,14 +4,10 @@
 # FOLDER/*.train: programs compiled with --deterministic-mode; FOLDER/tokens.bin. Each runs twice, once with its steps issued one by one
 # (LF_GRAPH=0), and once resumed in the middle: losses, norms and the saved weights must be those of the first run.
 # Results stay in FOLDER/results. Exit code 1 when a bit differs.
-set -u
-folder=$(cd "${1:?the folder with what to run}" && pwd)
+. "$(dirname "$0")/harness.sh"
 steps=${2:-20}
-here=$(cd "$(dirname "$0")" && pwd)
-results=$folder/results
 rm -rf "$results"
-mkdir -p "$results"
-. "$here/table.sh"
+mkdir "$results"
 for program in "$folder"/*.train; do
   [ -f "$program" ] || continue
   name=$(basename "$program" .train)

@@ -11,6 +11,12 @@ def read(path):
         return [row for row in map(json.loads, file) if "loss" in row]
 
 
+def farthest(distances):
+    """The largest of them and its place. What is not a number is the largest, which max itself passes over."""
+    place = max(range(len(distances)), key=lambda i: math.inf if math.isnan(distances[i]) else distances[i])
+    return distances[place], place
+
+
 def main():
     try:
         a, b = read(sys.argv[1]), read(sys.argv[2])
@@ -22,7 +28,7 @@ def main():
     worst = {}
     for key in bounds:
         far = [abs(x[key] - y[key]) / max(abs(x[key]), 1e-30) for x, y in zip(a, b)]
-        worst[key] = max(far, key=lambda d: math.inf if math.isnan(d) else d)  # max itself passes over what is not a number
+        worst[key], _ = farthest(far)
     text = f"{len(a)} steps, loss {a[0]['loss']:.4f} -> {a[-1]['loss']:.4f}, differ by " + ", ".join(
         f"{key} {value:.1e}" for key, value in worst.items())
     bad = [key for key in bounds if not worst[key] <= bounds[key]]

@@ -6,10 +6,7 @@
 # started, of those of one rank the first way alone: "local" (threads that share GPUs), "nccl" (a process for each rank; GPUs may
 # be shared), "alone" (threads, a GPU each, where there are enough), "torchrun"; by default "local nccl". LF_ONLY: a pattern of
 # CASE.PLAN; LF_LIMIT (120): seconds of one. Exit code 1 when one differs.
-set -u
-folder=$(cd "${1:?the folder with what to run}" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-. "$here/table.sh"
+. "$(dirname "$0")/harness.sh"
 tolerances=(--loss-rtol 1e-4 --norm-rtol 1e-3 --grad-rtol 1e-3 --weight-rtol 1e-3)
 read -r -a ways <<< "${LF_HOW:-local nccl}"
 for how in "${ways[@]}"; do

@@ -4,12 +4,7 @@
 #   kernels.sh FOLDER
 # FOLDER/lf-device-conformance; FOLDER/small/{train,tokens.bin}: a program of which one step is run under memcheck and racecheck.
 # Logs stay in FOLDER/results. Exit code 1 when anything failed.
-set -u
-folder=$(cd "${1:?the folder with what to run}" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-results=$folder/results
-mkdir -p "$results"
-. "$here/table.sh"
+. "$(dirname "$0")/harness.sh"
 
 limited 300 "$folder/lf-device-conformance" > "$results/conformance.log" 2>&1
 code=$?

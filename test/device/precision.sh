@@ -4,14 +4,9 @@
 #   precision.sh FOLDER
 # FOLDER/fp32: the program to compare with; FOLDER/bf16.*: those to be judged; FOLDER/tokens.bin: text. Exit code 1 when a loss is
 # more than 1 % away. In the environment: LF_STEPS (200), LF_RATE (5e-5), LF_SEEDS ("1234 1"): of weights and data order.
-set -u
-folder=$(cd "${1:?the folder with what to run}" && pwd)
+. "$(dirname "$0")/harness.sh"
 steps=${LF_STEPS:-200} rate=${LF_RATE:-5e-5}
 least=$(awk "BEGIN { print $rate / 10 }")
-here=$(cd "$(dirname "$0")" && pwd)
-results=$folder/results
-mkdir -p "$results"
-. "$here/table.sh"
 for seed in ${LF_SEEDS:-1234 1}; do
   for program in "$folder"/fp32 "$folder"/bf16.*; do
     name=$(basename "$program")

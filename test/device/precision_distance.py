@@ -2,8 +2,9 @@
 """How far the losses of a run are from those of a float32 run, step by step: precision_distance.py FP32.jsonl RUN.jsonl STEPS.
 Prints one line; fails when a loss after the 20th step is more than 1 % away, or the runs have not STEPS steps."""
 import json
-import math
 import sys
+
+from compare import farthest
 
 FIRST, BOUND = 20, 0.01
 
@@ -16,8 +17,8 @@ def losses(path):
 def describe(reference, run):
     """The text, and the largest distance after step FIRST."""
     far = [abs(x - y) / x for x, y in zip(reference, run)][FIRST:]
-    worst = max(far, key=lambda d: math.inf if math.isnan(d) else d)  # max itself passes over what is not a number
-    at = FIRST + 1 + far.index(worst)
+    worst, place = farthest(far)
+    at = FIRST + 1 + place
     return f"loss {run[0]:.4f} -> {run[-1]:.4f} (float32 {reference[-1]:.4f}); farthest after step {FIRST}: {worst:.2%} at {at}", worst
 
 

@@ -5,12 +5,7 @@
 # number of ranks, its data. It must train as on the cpu (threads, and a process for each rank with NCCL), twice with the same bits, and
 # fail as it should (failures.sh). Logs and metrics stay in FOLDER/results. Exit code 1 when anything failed. LF_ONLY=NAME: that
 # program alone.
-set -u
-folder=$(cd "${1:?the folder with what to run}" && pwd)
-here=$(cd "$(dirname "$0")" && pwd)
-results=$folder/results
-mkdir -p "$results"
-. "$here/table.sh"
+. "$(dirname "$0")/harness.sh"
 . "$here/jobs.sh"
 trap 'kill $(jobs -p) 2> /dev/null' EXIT # nothing of a run that was cut short stays on the GPU
 

@@ -1,4 +1,11 @@
-# The table that the scripts here print: a line for each thing that was tried; `failed` is 1 once one has failed.
+# What the scripts here begin and end with. `folder`: their first argument; output of programs goes to `results` in it.
+set -u
+folder=$(cd "${1:?the folder with what to run}" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+results=$folder/results
+mkdir -p "$results"
+
+# A table with a line for each thing that was tried; `failed` is 1 once one has failed.
 failed=0 rows=0
 row() { # NAME CODE TEXT
   local mark=ok
