@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Flags.h"
 #include "lf/flag_names.h"
+#include "lf/foreign_flags.h"
 
 #include <map>
 
@@ -203,7 +204,9 @@ std::vector<Flag> build() {
   callFlags(t);
   laterFlags(t);
   otherFlags(t);
-  addForeignFlags(t);
+  for_each_foreign_flag([&](const std::string &name, const std::string &advice) {
+    t.push_back({name, Kind::words, Stand::foreign, "", "", "", advice});
+  });
   return t;
 }
 

@@ -26,8 +26,9 @@ enum class Stand {
   later,   ///< not implemented yet: only its neutral value passes
   model,   ///< the model file decides; a flag that says the same passes
   implied, ///< what happens anyway
-  runtime, ///< belongs to the training executable; Flag::help, where there is one, says why it does not help there either
-  foreign  ///< known from Megatron, refused with the reason in Flag::help
+  runtime, ///< belongs to the training executable; Flag::help, where there is one, says why it does not help there
+           ///< either
+  foreign  ///< known from Megatron (lf/foreign_flags.h), refused with the reason in Flag::help
 };
 
 struct Flag {
@@ -42,9 +43,6 @@ struct Flag {
 };
 
 const std::vector<Flag> &allFlags();
-
-/// Appends the rows of Stand::foreign.
-void addForeignFlags(std::vector<Flag> &);
 
 /// By name or alias, without dashes in front, "_" already turned into "-"; nullptr when unknown.
 const Flag *findFlag(const std::string &name);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "rank.h"
+#include "text.h"
 
 #include <cstdlib>
 #include <string>
@@ -17,7 +18,7 @@ inline bool environment_switch(const char *name, bool absent) {
     return absent;
   const std::string value = text;
   if (value != "0" && value != "1")
-    throw Failure{2, "expected the environment variable " + std::string(name) + " to be 0 or 1, got \"" + value + "\""};
+    throw Failure{2, "expected the environment variable " + std::string(name) + " to be 0 or 1, got " + quote(value)};
   return value == "1";
 }
 

@@ -7,6 +7,7 @@
 #include "context.h"
 #include "device/device.h"
 #include "environment.h"
+#include "text.h"
 #if defined(LF_HAVE_NCCL)
 #include "comm/nccl/nccl.h"
 #elif defined(LF_HAVE_MPI)
@@ -31,7 +32,7 @@ static int64_t read_integer(const char *name, const char *text, int64_t least) {
   long long value = std::strtoll(text, &end, 10);
   if (errno || end == text || *end || value < least || value > INT32_MAX)
     throw Failure{2, "expected the environment variable " + std::string(name) + " to be an integer of " +
-                         std::to_string(least) + " or more, got \"" + text + "\""};
+                         std::to_string(least) + " or more, got " + quote(text)};
   return value;
 }
 
@@ -91,9 +92,21 @@ static double wait_limit(const LaunchOptions &options) {
   char *end = nullptr;
   double seconds = std::strtod(text, &end);
   if (end == text || *end || !(seconds > 0.0 && seconds < 1e9))
-    throw Failure{2, "expected the environment variable LF_TIMEOUT_SECONDS to be seconds above 0, got \"" +
-                         std::string(text) + "\""};
+    throw Failure{2, "expected the environment variable LF_TIMEOUT_SECONDS to be seconds above 0 and below 1e9, got " +
+                         quote(text)};
   return seconds;
+}
+
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const Failure &failure) {
+    return failure;
+  } catch (const std::bad_alloc &) {
+    return {3, "expected enough memory on the host, got a refused allocation"};
+  } catch (const std::exception &e) {
+    return {5, "expected no exception in the runtime, got " + quote(e.what())};
+  }
 }
 
 // ---- One rank -----------------------------------------------------------------------------------------------------
@@ -125,30 +138,25 @@ std::shared_ptr<Transport> occupy(Seat &seat, const MakeTransport &make, double 
                                   const std::function<void()> &failed) {
   std::shared_ptr<Transport> transport;
   try {
-    try {
-      transport = make(seat);
-      transport->timeout_seconds = timeout;
-      seat.rank.transport = transport;
-      open_device(seat.rank);
-      transport->memory = seat.rank.device.get();
-      connect_rank(seat.rank, transport);
-      allocate_arenas(seat.rank);
-      body(seat.rank);
-      transport->leave();
-    } catch (const std::bad_alloc &) {
-      throw Failure{3, "expected enough memory on the host, got a refused allocation"};
-    } catch (const std::exception &e) {
-      throw Failure{5, "expected no exception in the runtime, got \"" + std::string(e.what()) + "\""};
-    }
+    transport = make(seat);
+    transport->timeout_seconds = timeout;
+    seat.rank.transport = transport;
+    open_device(seat.rank);
+    transport->memory = seat.rank.device.get();
+    connect_rank(seat.rank, transport);
+    transport->started();
+    allocate_arenas(seat.rank);
+    body(seat.rank);
+    transport->leave();
   } catch (const Stopped &stopped) {
     seat.stopped = true;
     seat.waits = stopped.waits;
     seat.failure = stopped;
-  } catch (const Failure &failure) {
-    seat.failure = failure;
+  } catch (...) {
+    seat.failure = current_failure();
     failed();
     if (transport)
-      transport->abort(failure);
+      transport->abort(seat.failure);
   }
   return transport;
 }
@@ -293,6 +301,18 @@ int run_process(const lf_program &program, const LaunchOptions &options, double 
 
 // ---- Entry --------------------------------------------------------------------------------------------------------
 
+/// More or fewer copies of the model change the world; the ranks of one are the plan's.
+static Failure another_world(const lf_program &program, const Launcher &launcher) {
+  const int64_t world = mesh_size(program), copy = world / group_size(program, program.dp);
+  const std::string got = std::to_string(launcher.world);
+  return {2, "expected a launcher to start " + std::to_string(world) + " ranks, the world of this plan, got " +
+                 launcher.variable + "=" + got + "; start " + std::to_string(world) + " processes, " +
+                 (launcher.world % copy == 0 ? "compile with --world-size " + got
+                                             : "compile for another number of ranks (a multiple of " +
+                                                   std::to_string(copy) + " under this --tp and --pp)") +
+                 ", or start the program alone (without its launcher's environment) to run every rank as a thread"};
+}
+
 int run_ranks(const lf_program *program, const LaunchOptions &options, const Body &body) {
   try {
     check_mesh(*program);
@@ -305,12 +325,7 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const Bod
     if (!launcher || (launcher->world == 1 && world == 1))
       return run_threads(*program, options, timeout, body);
     if (launcher->world != world)
-      throw Failure{2, "expected a launcher to start " + std::to_string(world) +
-                           " ranks, the world of this plan, got " + launcher->variable + "=" +
-                           std::to_string(launcher->world) + "; start " + std::to_string(world) +
-                           " processes, or compile with --world-size " + std::to_string(launcher->world) +
-                           ", or start the program alone (without its launcher's environment) to run every rank as a "
-                           "thread"};
+      throw another_world(*program, *launcher);
 #if defined(LF_HAVE_NCCL) || defined(LF_HAVE_MPI)
     return run_process(*program, options, timeout, *launcher, body);
 #else
@@ -320,10 +335,23 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const Bod
                          "program alone to run "
                          "every rank as a thread"};
 #endif
-  } catch (const Failure &failure) {
+  } catch (...) {
+    const Failure failure = current_failure();
     std::fputs(("lf: error: " + failure.message + "\n").c_str(), stderr);
+    tell_others(failure);
     return failure.code;
   }
+}
+
+void tell_others([[maybe_unused]] const Failure &failure) {
+#if defined(LF_HAVE_NCCL)
+  std::fflush(nullptr); // the telling may take seconds
+  try {
+    if (const std::optional<Launcher> launcher = find_launcher(); launcher && launcher->world > 1)
+      tell_nccl_job(launcher->rank, launcher->world, failure, LaunchOptions().grace_seconds);
+  } catch (const Failure &) { // of the launcher's variables: where the others are is not known
+  }
+#endif
 }
 
 } // namespace lf::rt

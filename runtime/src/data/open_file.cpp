@@ -6,6 +6,7 @@
 #include "open_file.h"
 
 #include "../rank.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +18,7 @@
 namespace lf::rt {
 
 OpenFile::OpenFile(const std::string &what, const std::string &path) : what(what), path(path) {
-  std::string where = what + ": \"" + path + "\": ";
+  std::string where = what + ": " + quote(path) + ": ";
   file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a pipe without a writer must not hold us
   if (file < 0)
     throw Failure{4, where + "expected a readable file, got: " + std::strerror(errno) +
@@ -46,10 +47,10 @@ void OpenFile::read(int64_t offset, void *bytes, int64_t count) const {
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
-      throw Failure{4, what + ": \"" + path + "\", byte " + std::to_string(offset) + ": expected a file that can be read, got: " +
-                           std::strerror(errno)};
+      throw Failure{4, what + ": " + quote(path) + ", byte " + std::to_string(offset) +
+                           ": expected a file that can be read, got: " + std::strerror(errno)};
     if (got == 0)
-      throw Failure{4, what + ": \"" + path + "\": expected the " + std::to_string(length) +
+      throw Failure{4, what + ": " + quote(path) + ": expected the " + std::to_string(length) +
                            " bytes that it had when it was opened, got its end at byte " + std::to_string(offset) +
                            "; it was cut off while it was in use: restore it and start again"};
     to += got;

@@ -7,7 +7,7 @@
 #include "token_file.h"
 
 #include "../rank.h"
-#include "../train/text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cstring>
@@ -118,6 +118,8 @@ void TokenFile::read_index(const std::string &path) {
       header_bytes + 12 * sequences + 8 * boundaries > static_cast<uint64_t>(index.size()))
     refuse(18, "at most what " + std::to_string(index.size()) + " bytes hold (34 + 12 a sequence + 8 a boundary)",
            std::to_string(sequences) + " sequences and " + std::to_string(boundaries) + " boundaries");
+  if (boundaries == 0)
+    refuse(26, "the boundaries of at least one document", "none");
   int64_t n = static_cast<int64_t>(sequences), lengths = header_bytes, offsets = lengths + 4 * n;
   int64_t documents = offsets + 8 * n, end = 0;
   Column<int32_t> length_of(index, lengths, n);

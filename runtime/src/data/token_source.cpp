@@ -6,7 +6,7 @@
 #include "token_source.h"
 
 #include "../rank.h"
-#include "../train/text.h"
+#include "../text.h"
 #include "permutation.h"
 
 #include <charconv>

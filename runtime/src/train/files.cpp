@@ -84,7 +84,8 @@ std::string read_text(const std::string &what, const std::string &path) {
 void make_folder(const std::string &what, const std::string &path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (!fs::is_directory(path))
+  std::error_code absent;
+  if (!fs::is_directory(path, absent))
     throw Failure{4, what + ": " + quote(path) + ": expected a folder or a place for one, got: " +
                          (error ? error.message() : std::string("a file"))};
 }
@@ -116,6 +117,8 @@ FolderLock::FolderLock(const std::string &what, const std::string &folder) {
   if (!lock_file(descriptor)) {
     ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
     std::string holder(text, static_cast<size_t>(std::max<ssize_t>(length, 0)));
+    if (std::any_of(holder.begin(), holder.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
+      holder.clear(); // not written by a run
     close(descriptor);
     throw Failure{4, what + ": " + quote(folder) + ": expected a folder that no other run saves to, got that of " +
                          (holder.empty() ? "a run" : holder) + "; wait for its end, or name another folder"};

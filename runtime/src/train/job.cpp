@@ -140,8 +140,11 @@ void train(Job &job, lf_rank &c) {
   int64_t saved = job.checkpoint ? c.step.step : -1; // what --save need not write again
   if (saved >= 0 && o.save != o.load)
     saved = -1;
-  if (!o.trace.empty())
-    start_trace(c);
+  std::unique_ptr<TraceRecording> trace;
+  if (!o.trace.empty()) {
+    trace = std::make_unique<TraceRecording>(c, o.trace);
+    trace->start();
+  }
   auto begin = Clock::now();
   while (c.step.step < job.steps && !c.step.stop) {
     auto start = Clock::now();
@@ -155,11 +158,16 @@ void train(Job &job, lf_rank &c) {
       saved = c.step.step;
     }
   }
-  if (!o.trace.empty())
-    write_trace(c, o.trace);
+  if (trace)
+    trace->stop();
   if (!o.save.empty() && saved != c.step.step)
     save_checkpoint(c, o.save);
-  if (c.step.stop && c.step.step < job.steps) {
+  const bool stopped = c.step.stop && c.step.step < job.steps;
+  if (!o.save_hf.empty() && !stopped)
+    save_hf(c, o.save_hf);
+  if (trace) // after what cannot be had again
+    trace->write();
+  if (stopped) {
     job.stopped = true;
     if (c.rank == 0)
       std::printf("stopped by a signal after step %lld of %lld%s\n", static_cast<long long>(c.step.step),
@@ -167,8 +175,6 @@ void train(Job &job, lf_rank &c) {
     std::fflush(stdout);
     return;
   }
-  if (!o.save_hf.empty())
-    save_hf(c, o.save_hf);
   metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
   if (replicas_asked())
     check_replicas(c);

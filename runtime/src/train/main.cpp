@@ -5,9 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "../comm/mesh.h"
 #include "../launch.h"
+#include "../signals.h"
 #include "job.h"
-#include "signals.h"
-#include "text.h"
 
 #include <cstdio>
 
@@ -38,13 +37,9 @@ extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
   launch.seed = job->seed;
   int code = run_ranks(program, launch, [&](lf_rank &c) { train(*job, c); });
   return code == 0 && job->stopped ? 75 : code;
-} catch (const Failure &failure) {
+} catch (...) {
+  const Failure failure = current_failure();
   std::fprintf(stderr, "error: %s\n", failure.message.c_str());
+  tell_others(failure); // who may have found what is missing here
   return failure.code;
-} catch (const std::bad_alloc &) {
-  std::fprintf(stderr, "error: expected memory for the command line and the headers of files, got none\n");
-  return 3;
-} catch (const std::exception &e) {
-  std::fprintf(stderr, "error: expected no exception in the runtime, got \"%s\"\n", e.what());
-  return 5;
 }

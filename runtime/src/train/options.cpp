@@ -8,6 +8,7 @@
 
 #include "../rank.h"
 #include "lf/flag_names.h"
+#include "lf/foreign_flags.h"
 #include "text.h"
 
 #include <algorithm>
@@ -170,6 +171,11 @@ bool is_flag(const std::string &word) { return word.size() > 2 && word[0] == '-'
   if (std::find(std::begin(compile_flag_names), std::end(compile_flag_names), name.substr(2)) != std::end(compile_flag_names))
     refuse(quote(typed) + ": expected a flag of this executable, got one of lf-compile, since model and plan are fixed in the "
                           "executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
+  for_each_foreign_flag([&](const std::string &foreign, const std::string &advice) {
+    if (foreign == name.substr(2))
+      refuse(quote(typed) + ": expected a flag of this executable, got one of Megatron without a counterpart: " +
+             advice + (advice.rfind("use --", 0) == 0 ? " of lf-compile" : ""));
+  });
   std::vector<std::string> known;
   for (const Flag &flag : flags())
     known.push_back(flag.name);
@@ -206,35 +212,54 @@ void check_together(const Options &o) {
 
 } // namespace
 
+/// One flag and its values, which begin at `i` and which it takes.
+static void parse_flag(Options &options, const std::vector<std::string> &arguments, size_t &i) {
+  std::string word = arguments[i++];
+  if (word == "-h")
+    word = "--help";
+  if (!is_flag(word))
+    refuse("expected a flag, got " + quote(word) + "; flags start with \"--\" (--help lists them)");
+  std::vector<std::string> values;
+  size_t equals = word.find('=');
+  if (equals != std::string::npos)
+    values.push_back(word.substr(equals + 1));
+  std::string name = normalise(word.substr(0, equals));
+  auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag &flag) { return flag.name == name; });
+  if (found == flags().end()) {
+    while (i < arguments.size() && !is_flag(arguments[i])) // its values, whatever they are
+      ++i;
+    refuse_unknown(word.substr(0, equals), name);
+  }
+  if (found->takes == Takes::nothing && !values.empty())
+    refuse(name + ": expected no value, got " + quote(values[0]));
+  if (found->takes == Takes::one && values.empty() && i < arguments.size() && !is_flag(arguments[i]))
+    values.push_back(arguments[i++]);
+  if (found->takes == Takes::several && values.empty())
+    while (i < arguments.size() && !is_flag(arguments[i]))
+      values.push_back(arguments[i++]);
+  if (found->takes != Takes::nothing && values.empty() && found->help)
+    refuse(name + ": expected a value (" + found->values + "), got none");
+  found->set(options, name, values);
+}
+
 Options parse_options(const std::vector<std::string> &arguments) {
   Options options;
-  for (size_t i = 0; i < arguments.size();) {
-    std::string word = arguments[i++];
-    if (word == "-h")
-      word = "--help";
-    if (!is_flag(word))
-      refuse("expected a flag, got " + quote(word) + "; flags start with \"--\" (--help lists them)");
-    std::vector<std::string> values;
-    size_t equals = word.find('=');
-    if (equals != std::string::npos)
-      values.push_back(word.substr(equals + 1));
-    std::string name = normalise(word.substr(0, equals));
-    auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag &flag) { return flag.name == name; });
-    if (found == flags().end())
-      refuse_unknown(word.substr(0, equals), name);
-    if (found->takes == Takes::nothing && !values.empty())
-      refuse(name + ": expected no value, got " + quote(values[0]));
-    if (found->takes == Takes::one && values.empty() && i < arguments.size() && !is_flag(arguments[i]))
-      values.push_back(arguments[i++]);
-    if (found->takes == Takes::several && values.empty())
-      while (i < arguments.size() && !is_flag(arguments[i]))
-        values.push_back(arguments[i++]);
-    if (found->takes != Takes::nothing && values.empty() && found->help)
-      refuse(name + ": expected a value (" + found->values + "), got none");
-    found->set(options, name, values);
+  std::vector<std::string> refusals;
+  for (size_t i = 0; i < arguments.size();)
+    try {
+      parse_flag(options, arguments, i);
+    } catch (const Failure &failure) {
+      if (std::find(refusals.begin(), refusals.end(), failure.message) == refusals.end())
+        refusals.push_back(failure.message);
+    }
+  if (refusals.empty()) {
+    check_together(options);
+    return options;
   }
-  check_together(options);
-  return options;
+  std::string all = refusals[0];
+  for (size_t i = 1; i < refusals.size(); ++i)
+    all += "\nnote: " + refusals[i];
+  refuse(all);
 }
 
 std::vector<std::string> flag_names() {

@@ -51,7 +51,8 @@ struct Options {
 
 inline constexpr uint64_t default_seed = 1234;
 
-/// Parses the arguments after the program's name. Throws Failure 2 that names the flag: one of lf-compile, unknown (with
+/// Parses the arguments after the program's name. Throws Failure 2 that names each flag that cannot be used, the first
+/// as the error and the others as notes: one of lf-compile, one of Megatron (with what to do instead), unknown (with
 /// the nearest known name), without its value, out of range, in conflict with another, or not implemented.
 Options parse_options(const std::vector<std::string> &arguments);
 

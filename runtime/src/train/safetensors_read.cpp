@@ -55,6 +55,13 @@ const std::map<std::string, int64_t> &dtype_bits() {
   return bits;
 }
 
+template <class Value> std::vector<std::string> names_of(const std::map<std::string, Value> &table) {
+  std::vector<std::string> names;
+  for (auto &entry : table)
+    names.push_back(entry.first);
+  return names;
+}
+
 FileType type_of(const std::string &dtype) {
   return dtype == "F64"    ? FileType::f64
          : dtype == "F32"  ? FileType::f32
@@ -80,7 +87,9 @@ template <class Refuse> json parse_object(const char *begin, const char *end, Re
   try {
     object = json::parse(begin, end, watch);
   } catch (const json::parse_error &error) {
-    refuse(static_cast<int64_t>(error.byte), "JSON", "an error there");
+    const size_t at = std::min(std::max<size_t>(error.byte, 1), static_cast<size_t>(end - begin) + 1) - 1;
+    const std::string found(begin + at, std::min(begin + at + 20, end));
+    refuse(static_cast<int64_t>(at), "JSON", found.empty() ? "its end" : quote(found));
   } catch (const json::exception &) {
     refuse(0, "JSON", "a number that is too large");
   }
@@ -130,7 +139,7 @@ std::map<std::string, StoredTensor> read_safetensors(const std::string &what, co
     StoredTensor tensor;
     const json &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
     if (!dtype.is_string() || !dtype_bits().count(dtype.get<std::string>()))
-      wrong("a known dtype", dtype.dump().substr(0, 80));
+      wrong("one of the dtypes " + name_list(names_of(dtype_bits()), dtype_bits().size()), dtype.dump().substr(0, 80));
     tensor.dtype = dtype.get<std::string>();
     tensor.type = type_of(tensor.dtype);
     if (!shape.is_array() || !std::all_of(shape.begin(), shape.end(), is_count))
@@ -200,7 +209,7 @@ SafetensorsFolder::SafetensorsFolder(const std::string &what, const std::string 
   std::set<std::string> names;
   for (auto &[tensor, file] : object["weight_map"].items()) {
     std::string name = file.is_string() ? file.get<std::string>() : "";
-    if (name.empty() || name.find('/') != std::string::npos)
+    if (name.empty() || name.find_first_of(std::string("/\0", 2)) != std::string::npos)
       refuse("a file of this folder for " + quote(tensor), file.dump().substr(0, 80));
     file_of[tensor] = name;
     names.insert(name);

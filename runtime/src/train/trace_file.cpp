@@ -9,12 +9,16 @@
 #include "../comm/mesh.h"
 #include "../context.h"
 #include "../device/device.h"
+#include "../text.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
+#include <utility>
 
 namespace lf::rt {
 namespace {
@@ -152,45 +156,79 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
   return w.text;
 }
 
-void start_trace(lf_rank &c) {
-  c.comms[static_cast<size_t>(c.program->world_comm)]->barrier("start of the trace");
-  c.trace->set_clock(make_clock(c));
-  c.trace->keep_log(true);
-  c.trace->log_begin_ns = now_ns();
+static Failure not_written(const std::string &path, int reason) {
+  return {4, "--trace: " + quote(path) + ": expected a file that can be written to, got: " +
+                 (reason == ENXIO ? "a pipe that nobody reads" : std::strerror(reason))};
 }
 
-void write_trace(lf_rank &c, const std::string &path) {
-  int64_t end = now_ns();
-  c.trace->keep_log(false);
-  std::vector<TraceEntry> log = c.trace->log();
-  if (c.trace->clock())
-    c.trace->clock()->resolve(log);
-  log.erase(
-      std::remove_if(log.begin(), log.end(), [&](const TraceEntry &e) { return e.issued_ns < c.trace->log_begin_ns; }),
-      log.end());
-  std::string mine = trace_events(log, c.rank, c.pp, group_size(*c.program, c.program->pp), c.trace->log_begin_ns, end);
-  Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
+TraceRecording::TraceRecording(lf_rank &c, const std::string &path) : c_(c), path_(path) {
+  if (c.rank != 0)
+    return;
+  // Without O_NONBLOCK a pipe would be waited for until somebody reads it.
+  file_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file_ < 0 && errno != ENOENT)
+    throw not_written(path, errno);
+  if (file_ >= 0)
+    fcntl(file_, F_SETFL, 0);
+}
+
+TraceRecording::~TraceRecording() {
+  if (file_ >= 0)
+    close(file_);
+}
+
+void TraceRecording::start() {
+  c_.comms[static_cast<size_t>(c_.program->world_comm)]->barrier("start of the trace");
+  c_.trace->set_clock(make_clock(c_));
+  c_.trace->keep_log(true);
+  c_.trace->log_begin_ns = now_ns();
+}
+
+void TraceRecording::stop() {
+  end_ns_ = now_ns();
+  c_.trace->keep_log(false);
+  log_ = c_.trace->log();
+  if (c_.trace->clock())
+    c_.trace->clock()->resolve(log_);
+  log_.erase(std::remove_if(log_.begin(), log_.end(),
+                            [&](const TraceEntry &e) { return e.issued_ns < c_.trace->log_begin_ns; }),
+             log_.end());
+}
+
+void TraceRecording::write() {
+  std::string mine =
+      trace_events(log_, c_.rank, c_.pp, group_size(*c_.program, c_.program->pp), c_.trace->log_begin_ns, end_ns_);
+  Communicator &world = *c_.comms[static_cast<size_t>(c_.program->world_comm)];
   int64_t size = static_cast<int64_t>(mine.size());
-  std::vector<int64_t> sizes(c.rank == 0 ? static_cast<size_t>(c.world) : 0);
+  std::vector<int64_t> sizes(c_.rank == 0 ? static_cast<size_t>(c_.world) : 0);
   world.gather("trace sizes", &size, sizes.data(), sizeof size);
   int64_t most = sizes.empty() ? 0 : *std::max_element(sizes.begin(), sizes.end());
   world.broadcast("trace size", &most, sizeof most);
   mine.resize(static_cast<size_t>(most), ' ');
-  std::vector<char> all(c.rank == 0 ? static_cast<size_t>(most * c.world) : 0);
+  std::vector<char> all(c_.rank == 0 ? static_cast<size_t>(most * c_.world) : 0);
   world.gather("trace", mine.data(), all.data(), most);
-  if (c.rank != 0)
+  if (c_.rank != 0)
     return;
   std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
   for (size_t i = 0; i < sizes.size(); ++i)
     text.append(all.data() + i * static_cast<size_t>(most), static_cast<size_t>(sizes[i]));
   text.resize(text.size() - 2); // the last ",\n"; each rank has its metadata at least
-  std::FILE *file = std::fopen(path.c_str(), "w");
-  bool written =
-      file && std::fwrite(text.data(), 1, text.size(), file) == text.size() && std::fputs("\n]}\n", file) >= 0;
-  if (file && std::fclose(file) != 0)
-    written = false;
-  if (!written)
-    throw Failure{4, "--trace: \"" + path + "\": expected a file that can be written to, got: " + std::strerror(errno)};
+  text += "\n]}\n";
+  if (file_ < 0)
+    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0)
+    throw not_written(path_, errno);
+  (void)!ftruncate(file_, 0); // a device or a pipe has no length
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      throw not_written(path_, errno);
+    done += static_cast<size_t>(written);
+  }
+  if (close(std::exchange(file_, -1)) != 0)
+    throw not_written(path_, errno);
 }
 
 } // namespace lf::rt

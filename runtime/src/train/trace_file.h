@@ -8,6 +8,10 @@
 
 #include "../trace.h"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace lf::rt {
 
 /// The events of one rank, a line each, each ending in ",\n": a process of the rank with two tracks, "pp0 passes" (one
@@ -19,11 +23,29 @@ namespace lf::rt {
 std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32_t pp, int32_t pp_size, int64_t begin_ns,
                          int64_t end_ns);
 
-/// From here on every operation is kept. All ranks take part: time 0 is when the last one arrived.
-void start_trace(lf_rank &);
+/// The timeline of a run. All ranks take part in each call.
+class TraceRecording {
+public:
+  /// Rank 0 opens what is at `path`, if something is; nothing is written yet. Throws Failure 4 that names --trace when
+  /// it cannot be written to, or is a pipe that nobody reads.
+  TraceRecording(lf_rank &, const std::string &path);
+  ~TraceRecording();
+  TraceRecording(const TraceRecording &) = delete;
+  TraceRecording &operator=(const TraceRecording &) = delete;
 
-/// Gathers the events of all ranks; rank 0 writes them. All ranks take part. Throws Failure 4 that names --trace when
-/// the file cannot be written.
-void write_trace(lf_rank &, const std::string &path);
+  /// From here on every operation is kept. Time 0 is when the last rank arrived.
+  void start();
+  /// Nothing more is kept.
+  void stop();
+  /// Gathers the events of all ranks, which rank 0 writes. Throws Failure 4 that names --trace.
+  void write();
+
+private:
+  lf_rank &c_;
+  std::string path_;
+  int file_ = -1; ///< of rank 0, when it was there before
+  std::vector<TraceEntry> log_;
+  int64_t end_ns_ = 0;
+};
 
 } // namespace lf::rt

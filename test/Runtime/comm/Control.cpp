@@ -1,9 +1,15 @@
 // Control.cpp - what processes of an nccl job tell one another beside NCCL; needs neither NCCL nor a GPU.
 #include "comm/nccl/control.h"
+#include "signals.h"
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -114,6 +120,118 @@ TEST_F(Job, AllLeaveInPeace) {
   ranks[2].reset();
   EXPECT_FALSE(ranks[0]->wait_for_failure(0.3));
   EXPECT_TRUE(ranks[1]->everybody_left());
+}
+
+TEST_F(Job, WhoComesAfterAFailureHearsOfIt) {
+  const Address address = own_address();
+  ranks.push_back(std::make_unique<Control>(0, 3, address, 10.0));
+  ranks[0]->fail({4, "expected a readable file, got none"}); // rank 0 cannot start
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    for (int32_t rank : {1, 2})
+      ranks.push_back(std::make_unique<Control>(rank, 3, address, 10.0));
+    for (int32_t rank : {1, 2}) {
+      EXPECT_TRUE(ranks[static_cast<size_t>(rank)]->wait_for_failure(3.0));
+      EXPECT_EQ(ranks[static_cast<size_t>(rank)]->culprit(), 0);
+      EXPECT_EQ(ranks[static_cast<size_t>(rank)]->failure().message, "expected a readable file, got none");
+    }
+    ranks.pop_back();
+    ranks.pop_back();
+  });
+  Control &first = *ranks[0];
+  EXPECT_GT(seconds([&] { first.wait_for_others(20.0); }), 0.45); // it stays for them, and no longer
+  EXPECT_LT(seconds([&] { first.wait_for_others(20.0); }), 5.0);
+  late.join();
+}
+
+TEST_F(Job, WhoNeverComesIsWaitedForOnlySoLong) {
+  ranks.push_back(std::make_unique<Control>(0, 2, own_address(), 10.0));
+  ranks[0]->fail({2, "expected an NVIDIA GPU, got none"});
+  const double took = seconds([&] { ranks[0]->wait_for_others(0.6); });
+  EXPECT_GT(took, 0.3);
+  EXPECT_LT(took, 4.0);
+}
+
+TEST_F(Job, ASecondProcessOfARankIsSentAway) {
+  const Address address = own_address();
+  for (int32_t rank = 0; rank < 2; ++rank)
+    ranks.push_back(std::make_unique<Control>(rank, 2, address, 10.0));
+  ranks[1]->put("key", "value"); // its hello has been read when this has
+  EXPECT_EQ(ranks[0]->get("key", 10.0, "rank 1"), "value");
+  {
+    Control second(1, 2, address, 10.0);
+    ASSERT_TRUE(second.wait_for_failure(3.0));
+    EXPECT_EQ(second.failure().code, 2);
+    EXPECT_EQ(second.failure().message.find("expected one process with RANK=1, got a second one"), 0u)
+        << second.failure().message;
+  }
+  EXPECT_FALSE(ranks[0]->wait_for_failure(0.3)); // the job goes on
+  EXPECT_FALSE(ranks[1]->wait_for_failure(0.0));
+}
+
+TEST_F(Job, AnotherWorldIsNamed) {
+  const Address address = own_address();
+  ranks.push_back(std::make_unique<Control>(0, 2, address, 10.0));
+  ranks.push_back(std::make_unique<Control>(1, 3, address, 10.0));
+  for (auto &rank : ranks) {
+    ASSERT_TRUE(rank->wait_for_failure(3.0));
+    EXPECT_EQ(rank->failure().code, 2);
+    EXPECT_EQ(rank->failure().message, "expected a world of 2 as on rank 0, got 3");
+  }
+}
+
+TEST_F(Job, AStrangerThatStopsInTheMiddleOfAFrameHoldsNobody) {
+  const Address address = own_address();
+  ranks.push_back(std::make_unique<Control>(0, 2, address, 10.0));
+  const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(static_cast<uint16_t>(address.port));
+  ASSERT_EQ(connect(stranger, reinterpret_cast<sockaddr *>(&to), sizeof to), 0);
+  ASSERT_EQ(send(stranger, "GET", 3, 0), 3);
+  ranks.push_back(std::make_unique<Control>(1, 2, address, 10.0));
+  ranks[1]->put("key", "value");
+  EXPECT_EQ(ranks[0]->get("key", 30.0, "rank 1"), "value");
+  close(stranger);
+}
+
+/// What `wait` throws when a signal to stop comes a little later.
+static Failure stopped_by(int signal, const std::function<void()> &wait) {
+  SignalWatch watch;
+  std::thread sender([signal] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    kill(getpid(), signal);
+  });
+  Failure thrown{0, "expected a refusal"};
+  try {
+    wait();
+  } catch (const Failure &failure) {
+    thrown = failure;
+  }
+  sender.join();
+  return thrown;
+}
+
+TEST_F(Job, ASignalEndsTheWaitForRank0) {
+  const Address nobody = own_address();
+  Failure failure{0, ""};
+  EXPECT_LT(seconds([&] { failure = stopped_by(SIGTERM, [&] { Control control(1, 2, nobody, 60.0); }); }), 10.0);
+  EXPECT_EQ(failure.code, 75);
+  EXPECT_EQ(failure.message,
+            "expected rank 0 to answer at " + nobody.text() +
+                ", got SIGTERM; the job ends before its first step, and its checkpoints are as they were");
+}
+
+TEST_F(Job, ASignalEndsTheWaitForARankUntilTheJobHasStarted) {
+  start(2);
+  const auto wait = [&](double timeout) { return [this, timeout] { ranks[0]->get("here/1", timeout, "rank 1"); }; };
+  Failure failure{0, ""};
+  EXPECT_LT(seconds([&] { failure = stopped_by(SIGUSR1, wait(60.0)); }), 10.0);
+  EXPECT_EQ(failure.code, 75);
+  EXPECT_EQ(failure.message.find("expected rank 1 to arrive, got SIGUSR1;"), 0u) << failure.message;
+  ranks[0]->started(); // the step sees it now, which saves
+  EXPECT_EQ(stopped_by(SIGTERM, wait(1.0)).code, 5);
 }
 
 TEST(Address, IsReadFromTheLauncher) {

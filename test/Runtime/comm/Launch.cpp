@@ -23,7 +23,9 @@ protected:
       unsetenv(name);
   }
   std::string refusal(const std::vector<int32_t> &mesh, int expected_code = 2) {
-    TestProgram test(mesh);
+    return refusal(TestProgram(mesh), expected_code);
+  }
+  std::string refusal(const TestProgram &test, int expected_code = 2) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(run_ranks(&test.program, {}, [](lf_rank &) {}), expected_code);
     return testing::internal::GetCapturedStderr();
@@ -94,11 +96,19 @@ TEST_F(Launch, ReadsEachLauncher) {
 TEST_F(Launch, RefusesAnotherWorld) {
   set("RANK", "0");
   set("WORLD_SIZE", "3");
-  std::string text = refusal({2, 2});
+  TestProgram test({2, 2});
+  std::string text = refusal(test);
   EXPECT_NE(
-      text.find("expected a launcher to start 4 ranks, the world of this plan, got WORLD_SIZE=3; start 4 processes, "
-                "or compile with --world-size 3"),
+      text.find(
+          "expected a launcher to start 4 ranks, the world of this plan, got WORLD_SIZE=3; start 4 processes, compile "
+          "for another number of ranks (a multiple of 4 under this --tp and --pp), or start the program alone"),
       std::string::npos)
+      << text;
+  test.program.dp = 1; // a copy of the model has the two ranks of the other axis
+  EXPECT_NE(refusal(test).find("(a multiple of 2 under this --tp and --pp)"), std::string::npos);
+  set("WORLD_SIZE", "6");
+  text = refusal(test);
+  EXPECT_NE(text.find("got WORLD_SIZE=6; start 4 processes, compile with --world-size 6, or start"), std::string::npos)
       << text;
 }
 
@@ -118,7 +128,8 @@ TEST_F(Launch, TimeoutOfTheEnvironment) {
   options.timeout_seconds = 3;
   EXPECT_EQ(run_ranks(&test.program, options, [](lf_rank &c) { EXPECT_EQ(c.transport->timeout_seconds, 3); }), 0);
   set("LF_TIMEOUT_SECONDS", "soon");
-  EXPECT_NE(refusal({2}).find("LF_TIMEOUT_SECONDS to be seconds above 0, got \"soon\""), std::string::npos);
+  EXPECT_NE(refusal({2}).find("LF_TIMEOUT_SECONDS to be seconds above 0 and below 1e9, got \"soon\""),
+            std::string::npos);
 }
 
 // Ranks that are threads compute with one thread each; a rank alone may have more.

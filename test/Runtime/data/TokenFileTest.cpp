@@ -126,6 +126,7 @@ TEST(TokenFile, RefusesEachDamageOfAnIndex) {
       {with(18, 3, 8), "byte 18: expected at most what 82 bytes hold"},
       {with(18, ~uint64_t(0), 8), "byte 18: expected at most what 82 bytes hold"},
       {with(26, ~uint64_t(0) / 8, 8), "byte 18: expected at most what 82 bytes hold"},
+      {with(26, 0, 8), "byte 26: expected the boundaries of at least one document, got none"},
       {with(34, 0xffffffff, 4), "byte 34: expected a length of at least 0, got -1"},
       {with(34, 3, 4), "byte 50: expected sequence 1 at byte 6 of the .bin, got 4"},
       {with(38, 9, 4), "expected lengths that add up to the 10 bytes"},

@@ -317,6 +317,11 @@ TEST(Checkpoint, DamageIsRefusedAndNamed) {
       {"the step is gone", [](const std::string &f) { fs::remove_all(f + "/iter_0000008"); }, "iter_0000008"},
       {"no number", [](const std::string &f) { write_file(f + "/latest_checkpointed_iteration.txt", "new\n"); },
        "expected the number of a step, got \"new\""},
+      {"a number and more",
+       [](const std::string &f) {
+         write_file(f + "/latest_checkpointed_iteration.txt", std::string("8\nlf: \x1b[2J\0hidden", 17));
+       },
+       "expected the number of a step, got \"8\\x0alf: \\x1b[2J\\x00hidden\""},
   };
   for (const Damage &damage : table) {
     fs::remove_all(folder / "bad");

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "train/options.h"
 #include "lf/flag_names.h"
+#include "lf/foreign_flags.h"
 #include "rank.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +80,36 @@ TEST(Options, FlagsOfTheCompilerAreNamedAsSuch) {
               "\"" + std::string(flag) + "\": expected a flag of this executable, got one of lf-compile, since model and plan are "
               "fixed in the executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
   EXPECT_EQ(refusal({"--seq-length=128"}).find("\"--seq-length\": expected a flag of this executable, got one of lf-compile"), 0u);
+}
+
+TEST(Options, FlagsOfMegatronSayWhatToDoInstead) {
+  EXPECT_EQ(refusal({"--data-path", "x", "--tokenizer_type", "GPT2BPETokenizer"}),
+            "\"--tokenizer_type\": expected a flag of this executable, got one of Megatron without a counterpart: "
+            "training reads "
+            "token ids; remove it");
+  EXPECT_EQ(
+      refusal({"--data-path", "x", "--model-parallel-size", "2"}),
+      "\"--model-parallel-size\": expected a flag of this executable, got one of Megatron without a counterpart: use "
+      "--tensor-model-parallel-size of lf-compile");
+  int seen = 0;
+  lf::for_each_foreign_flag([&](const std::string &name, const std::string &advice) {
+    ++seen;
+    EXPECT_NE(refusal({"--data-path", "x", "--" + name}).find(advice), std::string::npos) << name;
+    for (const char *own : lf::run_flag_names)
+      EXPECT_NE(name, own);
+  });
+  EXPECT_GT(seen, 190);
+}
+
+TEST(Options, AllThatIsWrongIsSaidAtOnce) {
+  EXPECT_EQ(
+      refusal({"--optimizer", "adam", "--lr", "fast", "--tp", "2", "--data-path", "x", "--optimizer", "adam"}),
+      "\"--optimizer\": expected a flag of this executable, got one of Megatron without a counterpart: AdamW is the "
+      "optimizer; remove it\n"
+      "note: --lr: expected a number, got \"fast\"\n"
+      "note: \"--tp\": expected a flag of this executable, got one of lf-compile, since model and plan are fixed in "
+      "the "
+      "executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
 }
 
 TEST(Options, TheSharedListOfFlagsIsTheTable) {

@@ -6,6 +6,7 @@
 #include "TinyProgram.h"
 
 #include <chrono>
+#include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -98,9 +99,44 @@ TEST(Refusal, Outputs) {
   metrics = run(tiny, {"--data-path", tokens, "--metrics", folder / "pipe"});
   EXPECT_EQ(metrics.code, 4);
   EXPECT_NE(metrics.err.find("got: a pipe that nobody reads"), std::string::npos) << metrics.err;
+  Result trace = run(tiny, {"--data-path", tokens, "--trace", folder / "pipe"});
+  EXPECT_EQ(trace.code, 4);
+  EXPECT_NE(trace.err.find("--trace: "), std::string::npos) << trace.err;
+  EXPECT_NE(trace.err.find("got: a pipe that nobody reads"), std::string::npos) << trace.err;
+  const std::string piece = "/" + std::string(300, 'x'), deep = "/" + std::string(5000, '/') + "x";
+  for (const char *flag : {"--save", "--save-hf", "--dump-gradients", "--metrics", "--trace"})
+    for (const std::string &path : {folder.path + piece, folder.path + piece + "/file", folder.path + deep}) {
+      Result result = run(tiny, {"--data-path", tokens, "--train-iters", "2", flag, path});
+      EXPECT_EQ(result.code, 4) << flag << " " << result.err;
+      EXPECT_NE(result.err.find("error: " + std::string(flag) + ": \""), std::string::npos) << result.err;
+    }
   fs::create_directories(folder / "saves");
   fs::create_symlink(tokens, folder / "saves/.lf-lock"); // what it points to is not ours to write
   EXPECT_EQ(run(tiny, {"--data-path", tokens, "--save", folder / "saves"}).code, 4);
+}
+
+// A reader that goes ends neither the training nor what it leaves behind.
+TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1);
+  std::string tokens = write_tokens(folder);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  std::thread leaves([&] { // once the run has opened the pipe and saved
+    for (int i = 0; i < 1000 && !fs::exists(folder / "s/latest_checkpointed_iteration.txt"); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    close(reader);
+  });
+  Result result = run(tiny, {"--data-path", tokens, "--train-iters", "4000", "--lr", "0.01", "--save", folder / "s",
+                             "--save-interval", "1000", "--trace", folder / "pipe"});
+  leaves.join();
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(
+      result.err.find("--trace: \"" + folder / "pipe" + "\": expected a file that can be written to, got: Broken pipe"),
+      std::string::npos)
+      << result.err;
+  EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt").substr(0, 4), "4000");
 }
 
 /// A Hugging Face folder made by a run of the program itself, changed by `edit` of its header and data.

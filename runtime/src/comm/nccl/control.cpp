@@ -3,10 +3,14 @@
 
 #include "comm/nccl/frame.h"
 #include "comm/nccl/server.h"
+#include "signals.h"
+#include "text.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,8 +35,7 @@ Address find_address() {
     char *end = nullptr;
     long value = std::strtol(port, &end, 10);
     if (end == port || *end || value < 1 || value > 65534)
-      throw Failure{2, "expected the environment variable MASTER_PORT to be a port of 1 to 65534, got \"" +
-                           std::string(port) + "\""};
+      throw Failure{2, "expected the environment variable MASTER_PORT to be a port of 1 to 65534, got " + quote(port)};
     address.port = static_cast<int>(value);
   }
   const char *store = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
@@ -58,6 +61,28 @@ Address own_address() {
   return {"127.0.0.1", ntohs(address.sin_port)};
 }
 
+/// Connects within a second. False, and errno, when that fails.
+static bool connect_soon(int socket, const addrinfo &to) {
+  const int flags = fcntl(socket, F_GETFL);
+  fcntl(socket, F_SETFL, flags | O_NONBLOCK);
+  if (connect(socket, to.ai_addr, to.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS)
+      return false;
+    pollfd polled{socket, POLLOUT, 0};
+    const int ready = ::poll(&polled, 1, 1000);
+    int error = ready == 0 ? ETIMEDOUT : errno;
+    socklen_t length = sizeof error;
+    if (ready > 0)
+      getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length);
+    if (ready <= 0 || error != 0) {
+      errno = error;
+      return false;
+    }
+  }
+  fcntl(socket, F_SETFL, flags);
+  return true;
+}
+
 /// A connected socket, or -1 and the cause.
 static int try_connect(const Address &address, std::string &cause) {
   addrinfo hints{}, *list = nullptr;
@@ -69,7 +94,7 @@ static int try_connect(const Address &address, std::string &cause) {
   int connected = -1;
   for (addrinfo *at = list; at && connected < 0; at = at->ai_next) {
     int fresh = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fresh >= 0 && connect(fresh, at->ai_addr, at->ai_addrlen) == 0)
+    if (fresh >= 0 && connect_soon(fresh, *at))
       connected = fresh;
     else {
       cause = std::strerror(errno);
@@ -81,15 +106,24 @@ static int try_connect(const Address &address, std::string &cause) {
   return connected;
 }
 
-Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank) {
+/// Nothing has been trained yet that the job could save before it ends.
+static Failure stopped_at_start(const std::string &expected) {
+  return {75, "expected " + expected + ", got " + stop_signal() +
+                  "; the job ends before its first step, and its checkpoints are as they were"};
+}
+
+Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank), world_(world) {
   if (rank == 0)
     server_ = std::make_unique<Server>(world, address.port, address.host == "127.0.0.1");
   Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;
   std::string cause;
   for (auto start = Clock::now(); (socket_ = try_connect(to, cause)) < 0;) {
+    const std::string awaited = "rank 0 to answer at " + to.text();
+    if (stop_wanted())
+      throw stopped_at_start(awaited);
     if (std::chrono::duration<double>(Clock::now() - start).count() > timeout)
-      throw Failure{5, "expected rank 0 to answer at " + to.text() + " within " + seconds_text(timeout) + " s, got \"" +
-                           cause + "\" on rank " + std::to_string(rank) +
+      throw Failure{5, "expected " + awaited + " within " + seconds_text(timeout) + " s, got \"" + cause +
+                           "\" on rank " + std::to_string(rank) +
                            "; set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it"};
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -173,11 +207,17 @@ std::string Control::get(const std::string &key, double timeout, const std::stri
     send_frame(socket_, {FrameKind::get, rank_, 0, key, ""});
   }
   std::unique_lock<std::mutex> lock(mutex_);
-  bool came = changed_.wait_for(lock, std::chrono::duration<double>(timeout),
-                                [&] { return failed_.load() || values_.count(key); });
+  const auto start = Clock::now();
+  const auto came = [&] { return failed_.load() || values_.count(key); };
+  bool late = false;
+  while (!changed_.wait_for(lock, std::chrono::milliseconds(50), came) && !late) { // a signal wakes nobody here
+    if (starting_.load() && stop_wanted())
+      throw stopped_at_start(waits + " to arrive");
+    late = std::chrono::duration<double>(Clock::now() - start).count() > timeout;
+  }
   if (failed_.load())
     return "";
-  if (!came)
+  if (!values_.count(key))
     throw Failure{5, "expected " + waits + " to arrive within " + seconds_text(timeout) +
                          " s, got nothing (to allow more time: --distributed-timeout-minutes or LF_TIMEOUT_SECONDS)"};
   return values_[key];
@@ -210,8 +250,15 @@ void Control::leave() {
 }
 
 void Control::wait_for_others(double seconds) {
-  auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  while (server_ && server_->connected() > 1 && Clock::now() < end)
+  if (!server_)
+    return;
+  const auto most = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const auto end = Clock::now() + most;
+  const auto told = [&](Clock::time_point now) {
+    const bool gone = server_->connected() <= 1 || now > end, come = server_->met() >= world_ || now > begin_ + most;
+    return gone && come;
+  };
+  while (!told(Clock::now()) && !stop_wanted())
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
 }
 

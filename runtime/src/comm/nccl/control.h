@@ -7,6 +7,7 @@
 #include "rank.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -33,7 +34,7 @@ class Server;
 class Control {
 public:
   /// Rank 0 listens at the address; all connect to it. Throws Failure 5 when nobody answers for `timeout` seconds, or
-  /// when the port is taken.
+  /// when the port is taken; 75 when a signal to stop comes meanwhile.
   Control(int32_t rank, int32_t world, const Address &, double timeout);
   ~Control();
   Control(const Control &) = delete;
@@ -42,8 +43,12 @@ public:
   /// Sets a value; once for each key.
   void put(const std::string &key, const std::string &value);
   /// Waits for a value. Throws Failure 5 after `timeout` seconds, naming the key's maker as `waits`; Stopped's cause is
-  /// the caller's to report: returns "" when another rank failed. Any thread.
+  /// the caller's to report: returns "" when another rank failed. Until started(), throws Failure 75 when a signal to
+  /// stop comes. Any thread.
   std::string get(const std::string &key, double timeout, const std::string &waits);
+  /// All that the plan needs is connected: from here on a signal to stop is the step's to see, which all ranks end
+  /// together.
+  void started() { starting_ = false; }
   /// Adds one to what `rank` counts as posts of a key. For what happens in every step: nothing is stored.
   void post(int32_t rank, const std::string &key);
   int64_t posts(const std::string &key);
@@ -62,14 +67,16 @@ public:
   /// `act` is called once, on the listening thread, when another rank has failed; at once when one has already.
   void on_failure(std::function<void()> act);
 
-  /// Rank 0, before it ends for a failure: waits until the others are gone, `seconds` at most.
+  /// Rank 0, before it ends for a failure: waits until the others are gone, `seconds` at most; for those that have not
+  /// come yet, until `seconds` after it began to listen.
   void wait_for_others(double seconds);
 
 private:
   void listen();
   void heard(int32_t culprit, int32_t code, const std::string &message);
 
-  int32_t rank_;
+  int32_t rank_, world_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   int socket_ = -1;
   std::unique_ptr<Server> server_;
   std::thread listener_;
@@ -77,7 +84,7 @@ private:
   std::condition_variable changed_;
   std::map<std::string, std::string> values_;
   std::map<std::string, int64_t> posts_;
-  std::atomic<bool> failed_{false}, closing_{false}, everybody_left_{false};
+  std::atomic<bool> failed_{false}, closing_{false}, starting_{true}, everybody_left_{false};
   int32_t culprit_ = -1;
   Failure failure_{0, ""};
   std::function<void()> on_failure_;

@@ -43,6 +43,8 @@ public:
     channel(sends ? rank() : peer, sends ? peer : rank(), tag, bytes);
   }
 
+  void started() override { session_->control().started(); }
+
   bool takes_device_memory() const override { return true; }
 
   void poll() override {
@@ -194,6 +196,15 @@ void set_nccl_environment() {
 
 std::shared_ptr<Transport> make_nccl_transport(lf_rank &c, const Address &address, double timeout, bool owns_process) {
   return std::make_shared<NcclTransport>(c, std::make_shared<Session>(c.rank, c.world, address, timeout, owns_process));
+}
+
+void tell_nccl_job(int32_t rank, int32_t world, const Failure &failure, double grace) {
+  try {
+    Control control(rank, world, find_address(), grace);
+    control.fail(failure);
+    control.wait_for_others(grace);
+  } catch (const Failure &) { // nobody to tell; the failure itself has been printed
+  }
 }
 
 void end_nccl_job(Transport *transport, int code, double grace) {

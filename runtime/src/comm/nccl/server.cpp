@@ -83,8 +83,11 @@ void Server::serve() {
       lost(client);
     }
     if (polled[0].revents)
-      if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0)
+      if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0) {
+        const timeval most{5, 0}; // a frame comes in one piece; who stops in the middle is no rank
+        setsockopt(fresh, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
         clients_.push_back({fresh, -1, false});
+      }
   }
 }
 
@@ -96,25 +99,44 @@ void Server::tell_all(const Frame &frame, int32_t but) {
         send_frame(client.socket, frame);
 }
 
-void Server::lost(const Client &client) {
-  if (client.rank < 0 || client.left || aborted_)
+void Server::abort_job(const Frame &frame, int32_t but) {
+  if (aborted_)
     return;
-  aborted_ = true;
-  tell_all({FrameKind::abort, client.rank, 5, "", "its process ended without a word (killed, or out of memory?)"},
-           client.rank);
+  aborted_ = frame;
+  tell_all(frame, but);
+}
+
+void Server::lost(const Client &client) {
+  if (client.rank >= 0 && !client.left)
+    abort_job({FrameKind::abort, client.rank, 5, "", "its process ended without a word (killed, or out of memory?)"},
+              client.rank);
+}
+
+void Server::greet(Client &client, const Frame &hello) {
+  for (const Client &other : clients_)
+    if (other.rank == hello.rank) { // a stranger: the job goes on without it
+      send_frame(client.socket, {FrameKind::abort, hello.rank, 2, "",
+                                 "expected one process with RANK=" + std::to_string(hello.rank) +
+                                     ", got a second one; give every process a rank of its own, or this job another "
+                                     "MASTER_PORT"});
+      return;
+    }
+  client.rank = hello.rank;
+  connected_.fetch_add(1);
+  if (ranks_.insert(hello.rank).second)
+    met_.fetch_add(1);
+  if (hello.code != world_)
+    abort_job({FrameKind::abort, hello.rank, 2, "",
+               "expected a world of " + std::to_string(world_) + " as on rank 0, got " + std::to_string(hello.code)},
+              -1);
+  if (aborted_)
+    send_frame(client.socket, *aborted_);
 }
 
 void Server::handle(Client &client, const Frame &frame) {
   switch (frame.kind) {
   case FrameKind::hello:
-    client.rank = frame.rank;
-    connected_.fetch_add(1);
-    if (frame.code != world_) {
-      aborted_ = true;
-      tell_all({FrameKind::abort, frame.rank, 2, "",
-                "expected a world of " + std::to_string(world_) + " as on rank 0, got " + std::to_string(frame.code)},
-               -1);
-    }
+    greet(client, frame);
     break;
   case FrameKind::put: {
     values_[frame.key] = frame.value;
@@ -131,9 +153,7 @@ void Server::handle(Client &client, const Frame &frame) {
       waiting_.emplace(frame.key, client.socket);
     break;
   case FrameKind::abort:
-    if (!aborted_) // the first failure of the job wins
-      tell_all(frame, frame.rank);
-    aborted_ = true;
+    abort_job(frame, frame.rank);
     client.left = true;
     break;
   case FrameKind::post:

@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +25,8 @@ public:
 
   /// Ranks that are connected now, rank 0 among them.
   int32_t connected() const { return connected_.load(); }
+  /// Ranks that were ever connected, rank 0 among them.
+  int32_t met() const { return met_.load(); }
 
 private:
   struct Client {
@@ -32,14 +36,18 @@ private:
   };
   void serve();
   void handle(Client &, const Frame &);
+  void greet(Client &, const Frame &hello);
   void lost(const Client &);
   void tell_all(const Frame &, int32_t but);
+  /// Of the job's first failure: tells all but `but`, and whoever comes later.
+  void abort_job(const Frame &, int32_t but);
 
   int32_t world_;
   int listening_ = -1;
   std::atomic<bool> stop_{false};
-  std::atomic<int32_t> connected_{0};
-  bool aborted_ = false;
+  std::atomic<int32_t> connected_{0}, met_{0};
+  std::optional<Frame> aborted_; ///< the news of the first failure
+  std::set<int32_t> ranks_;      ///< that were ever connected
   int32_t left_ = 0;
   std::vector<Client> clients_;
   std::map<std::string, std::string> values_;

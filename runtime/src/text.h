@@ -11,7 +11,9 @@
 
 namespace lf::rt {
 
-inline std::string quote(const std::string &text) { return "\"" + text + "\""; }
+/// In double quotes; control characters, quotes and backslashes are escaped, so that what is quoted cannot pass for
+/// more of the message, nor end it.
+std::string quote(const std::string &text);
 
 /// Shortest decimal that reads back as the same double.
 std::string number(double value);

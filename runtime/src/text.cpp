@@ -10,6 +10,21 @@
 
 namespace lf::rt {
 
+std::string quote(const std::string &text) {
+  static const char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char letter : text) {
+    const unsigned char c = static_cast<unsigned char>(letter);
+    if (c == '"' || c == '\\')
+      out += {'\\', letter};
+    else if (c < 0x20 || c == 0x7f)
+      out += {'\\', 'x', digits[c >> 4], digits[c & 15]};
+    else
+      out += letter;
+  }
+  return out + "\"";
+}
+
 std::string number(double value) {
   char buffer[64];
   auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;

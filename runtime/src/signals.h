@@ -1,7 +1,8 @@
 //===- signals.h - SIGTERM and SIGUSR1: stop at the next step -------------===//
 //
 // A handler only notes the wish; ranks agree on it in the step's one sum over the world. A second signal ends the
-// process at once.
+// process at once. SIGPIPE is not heeded: a reader of the output that goes takes no training with it, and a reader of a
+// file of ours is an error of its write.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,5 +20,7 @@ public:
 
 /// True once a signal came (in this process, under the present SignalWatch).
 bool stop_wanted();
+/// Its name, once stop_wanted().
+const char *stop_signal();
 
 } // namespace lf::rt

@@ -12,12 +12,12 @@ namespace lf::rt {
 namespace {
 
 volatile std::sig_atomic_t wanted = 0;
-struct sigaction before_term, before_usr1;
+struct sigaction before_term, before_usr1, before_pipe;
 
 void note(int signal) {
   if (wanted)
     _exit(128 + signal);
-  wanted = 1;
+  wanted = signal;
 }
 
 } // namespace
@@ -30,13 +30,18 @@ SignalWatch::SignalWatch() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, &before_term);
   sigaction(SIGUSR1, &action, &before_usr1);
+  action.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &action, &before_pipe);
 }
 
 SignalWatch::~SignalWatch() {
   sigaction(SIGTERM, &before_term, nullptr);
   sigaction(SIGUSR1, &before_usr1, nullptr);
+  sigaction(SIGPIPE, &before_pipe, nullptr);
 }
 
 bool stop_wanted() { return wanted != 0; }
+
+const char *stop_signal() { return wanted == SIGUSR1 ? "SIGUSR1" : "SIGTERM"; }
 
 } // namespace lf::rt

@@ -1,0 +1,68 @@
+"""start_up.py EXECUTABLE TOKENS: two processes of a job on a machine whose GPUs are hidden. Each case says what the ranks do
+and what each must say; a rank that waits for one that has ended, or for one that never comes, does not wait out its limit."""
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+executable, tokens = sys.argv[1:]
+no_device = "expected an NVIDIA GPU and a driver for CUDA"
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start(rank, port, data=tokens, world=2, flags=()):
+    environment = {**os.environ, "RANK": str(rank), "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                   "CUDA_VISIBLE_DEVICES": "", "LF_TIMEOUT_SECONDS": "100"}
+    return subprocess.Popen([executable, "--data-path", data, *flags], env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def expect(case, process, code, words, seconds=30):
+    """Within `seconds`: the limit of a wait is 100."""
+    begin = time.monotonic()
+    try:
+        text = process.communicate(timeout=seconds)[1]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        sys.exit(f"{case}: expected an end within {seconds} s, got none")
+    if process.returncode != code or words not in text:
+        sys.exit(f"{case}: expected code {code} and \"{words}\", got {process.returncode} and {text}")
+    print(f"{case}: code {code} after {time.monotonic() - begin:.1f} s")
+
+
+port = free_port()
+ranks = [start(0, port), start(1, port)]
+for rank, process in enumerate(ranks):
+    expect(f"no GPU on either host, rank {rank}", process, 2, no_device)
+
+port = free_port()
+first = start(0, port)
+time.sleep(1.5)  # rank 0 has failed by now
+expect("rank 1 comes late", start(1, port), 2, no_device)
+expect("rank 0 has stayed for it", first, 2, no_device)
+
+port = free_port()
+first = start(0, port, data="nothing.bin")
+time.sleep(0.5)
+second = start(1, port)
+expect("rank 0 lacks the data", first, 4, "\"nothing.bin\": expected a readable file")
+expect("rank 1 ends too", second, 2, no_device)
+
+port = free_port()
+alone = start(1, port)
+time.sleep(1)
+alone.send_signal(signal.SIGTERM)
+expect("SIGTERM while rank 0 is awaited", alone, 75,
+       f"lf: error: rank 1: expected rank 0 to answer at 127.0.0.1:{port}, got SIGTERM; the job ends before its first step", 5)
+
+port = free_port()
+alone = start(1, port, flags=["--distributed-timeout-minutes", "0.02"])
+expect("rank 0 never comes", alone, 5, f"expected rank 0 to answer at 127.0.0.1:{port} within 1.20 s, got \"Connection refused\"", 20)
+
+expect("another world", start(2, free_port(), world=3), 2, "expected a launcher to start 2 ranks, the world of this plan, got WORLD_SIZE=3")
