@@ -204,7 +204,7 @@ std::vector<Flag> build() {
   callFlags(t);
   laterFlags(t);
   otherFlags(t);
-  for_each_foreign_flag([&](const std::string &name, const std::string &advice) {
+  for_each_foreign_flag(Adviser::compiler, [&](const std::string &name, const std::string &advice) {
     t.push_back({name, Kind::words, Stand::foreign, "", "", "", advice});
   });
   return t;

@@ -296,6 +296,8 @@ CompileRequest parseCompile(const std::vector<std::string> &args, ModelConfig &m
         p.options[name] += (p.options[name].empty() ? "" : " ") + value;
   if (p.dp > 1)
     p.options["data-parallel-size"] = plain(p.dp);
+  if (file.microBatches > 1) // stated by "/micro_batches" alone, perhaps
+    p.options["global-batch-size"] = plain(p.globalBatch);
   resolvePlan(p, model, split);
   // It asks for nothing beside a layout or layers a stage, but may not say another number than they do.
   if (!oneChunk.empty() && p.vpp != 1)

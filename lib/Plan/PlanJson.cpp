@@ -86,6 +86,8 @@ static void give(PlanFile &file, std::string name, const std::string &pointer, c
                 (near.empty() || near == name ? "" : "; did you mean " + quote(near) + "?"));
   }
   std::vector<std::string> values;
+  if (value.is_array() && flag->kind != Kind::words)
+    throw usage(origin + ": expected one value, got " + show(value));
   if (value.is_array())
     for (const Json &entry : value)
       values.push_back(word(file, pointer, entry));
@@ -100,8 +102,6 @@ static void give(PlanFile &file, std::string name, const std::string &pointer, c
       from = to + 1;
     }
   }
-  if (values.size() > 1 && flag->kind != Kind::words)
-    throw usage(origin + ": expected one value, got " + std::to_string(values.size()));
   Given stated = giveFlag(*flag, std::move(values), origin);
   auto [other, fresh] = file.flags.try_emplace(flag->name, stated);
   if (!fresh && other->second.values != stated.values) {

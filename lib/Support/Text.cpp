@@ -20,6 +20,8 @@ static size_t sequence(const std::string &s, size_t i) {
   for (size_t k = 1; k < n; ++k)
     if ((static_cast<unsigned char>(s[i + k]) & 0xC0) != 0x80)
       return 0;
+  if (c == 0xC2 && static_cast<unsigned char>(s[i + 1]) < 0xA0) // U+0080 to U+009F are control characters
+    return 0;
   return n;
 }
 

@@ -97,18 +97,6 @@ static double wait_limit(const LaunchOptions &options) {
   return seconds;
 }
 
-Failure current_failure() {
-  try {
-    throw;
-  } catch (const Failure &failure) {
-    return failure;
-  } catch (const std::bad_alloc &) {
-    return {3, "expected enough memory on the host, got a refused allocation"};
-  } catch (const std::exception &e) {
-    return {5, "expected no exception in the runtime, got " + quote(e.what())};
-  }
-}
-
 // ---- One rank -----------------------------------------------------------------------------------------------------
 
 namespace {
@@ -210,7 +198,17 @@ int run_threads(const lf_program &program, const LaunchOptions &options, double 
   if (world == 1)
     run(0);
   for (int32_t r = 0; world > 1 && r < world; ++r)
-    threads.emplace_back(run, r);
+    try {
+      threads.emplace_back(run, r);
+    } catch (const std::exception &e) { // those that run wait for those that cannot, and have nothing to lose yet
+      std::fprintf(
+          stderr,
+          "lf: error: expected a thread for each of the %d ranks, got %d: %s; start the ranks as processes of a "
+          "launcher, or compile for fewer\n",
+          world, r, e.what());
+      std::fflush(nullptr);
+      std::_Exit(3);
+    }
   bool all;
   {
     std::unique_lock<std::mutex> lock(mutex);
@@ -349,7 +347,7 @@ void tell_others([[maybe_unused]] const Failure &failure) {
   try {
     if (const std::optional<Launcher> launcher = find_launcher(); launcher && launcher->world > 1)
       tell_nccl_job(launcher->rank, launcher->world, failure, LaunchOptions().grace_seconds);
-  } catch (const Failure &) { // of the launcher's variables: where the others are is not known
+  } catch (...) { // nobody to tell, or no memory to do it: the failure itself has been printed
   }
 #endif
 }

@@ -40,12 +40,10 @@ std::optional<Launcher> find_launcher();
 /// rank they use NCCL (unless LF_LOCAL=1).
 int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body);
 
-/// In a handler: the failure that its exception means. Code 3 for std::bad_alloc, 5 for what is no Failure.
-Failure current_failure();
-
-/// Tells the other ranks of a launcher's job, if this process is one of its ranks, that it ends before run_ranks, and
-/// why. The failure has been printed. Takes some seconds at most. Nobody is told where the launcher itself ends the
-/// others (MPI).
+/// Tells the other ranks of a launcher's job, if this process is one of its ranks, that it cannot take part, and why,
+/// for one that has not joined yet. The failure has been printed. Takes up to half a minute where rank 0 does not
+/// answer; on rank 0, some seconds where others do not come. Tells nobody where the launcher itself ends the others
+/// (MPI).
 void tell_others(const Failure &failure);
 
 } // namespace lf::rt

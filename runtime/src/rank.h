@@ -5,6 +5,7 @@
 // after the last; a step only changes `step`, `at` and the contents of arenas.
 #pragma once
 
+#include "failure.h"
 #include "lf/runtime.h"
 
 #include <cstdint>
@@ -21,12 +22,6 @@ class Traffic;      // comm/traffic.h: bytes sent, by communicator and kind
 struct Options;     // train/options.h: the command line
 class TokenSource;  // data/token_source.h
 class DeviceMemory; // comm/device_memory.h
-
-/// Thrown when the job cannot go on; lf_main turns it into a message and the exit code. Messages follow docs/errors.md.
-struct Failure {
-  int code; ///< 2 usage, 3 does not fit, 4 data, 5 communication, 6 not finite, 75 stopped by a signal
-  std::string message;
-};
 
 /// Numbers of the step under way. `loss`, `grad_norm` are valid after lf_finish_gradients.
 struct StepState {

@@ -5,14 +5,16 @@
 //===----------------------------------------------------------------------===//
 #include "signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <unistd.h>
 
 namespace lf::rt {
 namespace {
 
-volatile std::sig_atomic_t wanted = 0;
-struct sigaction before_term, before_usr1, before_pipe;
+std::atomic<int> wanted{0}; // the signal
+static_assert(std::atomic<int>::is_always_lock_free, "read by all threads, written by a handler");
+struct sigaction before_term, before_usr1;
 
 void note(int signal) {
   if (wanted)
@@ -30,14 +32,12 @@ SignalWatch::SignalWatch() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGTERM, &action, &before_term);
   sigaction(SIGUSR1, &action, &before_usr1);
-  action.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &action, &before_pipe);
 }
 
 SignalWatch::~SignalWatch() {
   sigaction(SIGTERM, &before_term, nullptr);
   sigaction(SIGUSR1, &before_usr1, nullptr);
-  sigaction(SIGPIPE, &before_pipe, nullptr);
+  wanted = 0;
 }
 
 bool stop_wanted() { return wanted != 0; }

@@ -1,8 +1,7 @@
 //===- signals.h - SIGTERM and SIGUSR1: stop at the next step -------------===//
 //
 // A handler only notes the wish; ranks agree on it in the step's one sum over the world. A second signal ends the
-// process at once. SIGPIPE is not heeded: a reader of the output that goes takes no training with it, and a reader of a
-// file of ours is an error of its write.
+// process at once.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

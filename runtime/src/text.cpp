@@ -13,11 +13,14 @@ namespace lf::rt {
 std::string quote(const std::string &text) {
   static const char digits[] = "0123456789abcdef";
   std::string out = "\"";
-  for (const char letter : text) {
-    const unsigned char c = static_cast<unsigned char>(letter);
+  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto c1 = [&](size_t i) { return at(i) == 0xc2 && at(i + 1) >= 0x80 && at(i + 1) < 0xa0; }; // U+0080 to U+009F
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char letter = text[i];
+    const unsigned c = at(i);
     if (c == '"' || c == '\\')
       out += {'\\', letter};
-    else if (c < 0x20 || c == 0x7f)
+    else if (c < 0x20 || c == 0x7f || c1(i) || (i > 0 && c1(i - 1)))
       out += {'\\', 'x', digits[c >> 4], digits[c & 15]};
     else
       out += letter;

@@ -23,6 +23,25 @@ LF_TIMEOUT_SECONDS=6 world=$ranks start_job 29801 $((ranks - 1)) "$log.missing" 
 wait_job
 expect "a rank that never starts" 5 $? "expected rank $((ranks - 1)) to arrive within" "$log".missing.*.log
 
+# The last rank is not started; the others are told to stop while they wait for it.
+world=$ranks start_job 29803 $((ranks - 1)) "$log.stopped" "${long[@]}"
+sleep 8
+begin=$SECONDS
+for pid in "${pids[@]}"; do kill -TERM "$pid"; done # timeout hands it on
+wait_job
+cat "$log".stopped.*.log > "$log.stopped.log"
+expect "SIGTERM while a rank is awaited" 75 "${codes[0]}" "got SIGTERM; the job ends before its first step" "$log.stopped.log"
+row "it ends at once" $((SECONDS - begin > 10)) "after $((SECONDS - begin)) s"
+
+begin=$SECONDS
+start_job 29804 "$ranks" "$log.nodata" bash -c '[ "$RANK" != 0 ] || set -- --data-path nothing.bin; exec "$0" "$@"' "${long[@]}"
+wait_job
+expect "rank 0 lacks its data" 4 "${codes[0]}" '"nothing.bin": expected a readable file' "$log.nodata.0.log"
+for ((r = 1; r < ranks; ++r)); do
+  expect "rank 0 lacks its data: rank $r" 4 "${codes[$r]}" 'rank 0 failed: --data-path: "nothing.bin"' "$log.nodata.$r.log"
+done
+row "all ranks end" $((SECONDS - begin > 30)) "after $((SECONDS - begin)) s"
+
 start_job 29802 "$ranks" "$log.killed" "${long[@]}"
 sleep 15
 victim=$(pgrep -P "${pids[1]}") && kill -9 "$victim"

@@ -141,8 +141,8 @@ public:
   /// the groups; all ranks call it in one order of messages, so that it may wait for the peer.
   /// `bytes`: of the largest message.
   virtual void open_channel(int32_t peer, int32_t tag, bool sends, int64_t bytes) = 0;
-  /// Called once, when all groups and channels are made. Until then a wait for another rank ends at a signal to stop,
-  /// by Failure 75; afterwards the step sees it.
+  /// Called once, when all groups and channels are made. Until then nccl's waits for a process that has not come end at a
+  /// signal to stop, by Failure 75; afterwards the step sees it.
   virtual void started() {}
   /// Takes memory of the rank's device by itself (lf_memory::driver).
   virtual bool takes_device_memory() const { return false; }

@@ -66,8 +66,10 @@ TokenFile::TokenFile(const std::string &path, int64_t seq_length, int64_t vocab)
   if (!prefix && path.size() > 4 && path.ends_with(".bin")) {
     // Half of a pair may hold ids of another width: read as headerless it would be garbage.
     std::string stem = path.substr(0, path.size() - 4), magic(7, '\0');
-    std::ifstream index(stem + ".idx", std::ios::binary);
-    if (is_file(stem + ".idx") && index.read(magic.data(), 7) && magic == "MMIDIDX")
+    std::ifstream index;
+    if (is_file(stem + ".idx")) // a pipe would be waited for
+      index.open(stem + ".idx", std::ios::binary);
+    if (index.is_open() && index.read(magic.data(), 7) && magic == "MMIDIDX")
       throw Failure{4, "--data-path: " + quote(path) + ": expected the prefix " + quote(stem) +
                            " of a Megatron pair, got its .bin alone"};
   }

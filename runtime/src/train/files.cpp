@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 }
 
 AtomicFile::AtomicFile(const std::string &path) : path(path), temporary(path + ".tmp") {
-  descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  descriptor =
+      open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666); // no wait for a pipe
   if (descriptor < 0)
     fail("create it", temporary);
 }

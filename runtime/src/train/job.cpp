@@ -62,7 +62,7 @@ void check_outputs(const Options &o) {
   auto whole = [&](const std::string &path) { // absolute first: a relative path to nothing would stay relative
     return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
   };
-  if (both && whole(o.trace) == whole(o.metrics))
+  if (both && whole(o.trace) == whole(o.metrics) && !whole(o.trace).empty()) // empty: a mistake that its opening finds
     throw Failure{2, "--trace: " + quote(o.trace) + ": expected a file of its own, got the file of --metrics"};
 }
 
@@ -108,6 +108,9 @@ void train(Job &job, lf_rank &c) {
   c.tokens = std::make_shared<TokenSource>(*job.data);
   if (c.rank == 0 && !o.save.empty()) // before anything is written; the first wait for rank 0 tells the others
     job.saving = std::make_unique<FolderLock>("--save", o.save);
+  std::unique_ptr<TraceRecording> trace;
+  if (!o.trace.empty())
+    trace = std::make_unique<TraceRecording>(c, o.trace);
   rehearse(c);
   if (job.checkpoint)
     load_checkpoint(c, *job.checkpoint);
@@ -140,11 +143,8 @@ void train(Job &job, lf_rank &c) {
   int64_t saved = job.checkpoint ? c.step.step : -1; // what --save need not write again
   if (saved >= 0 && o.save != o.load)
     saved = -1;
-  std::unique_ptr<TraceRecording> trace;
-  if (!o.trace.empty()) {
-    trace = std::make_unique<TraceRecording>(c, o.trace);
+  if (trace)
     trace->start();
-  }
   auto begin = Clock::now();
   while (c.step.step < job.steps && !c.step.stop) {
     auto start = Clock::now();
@@ -165,19 +165,21 @@ void train(Job &job, lf_rank &c) {
   const bool stopped = c.step.stop && c.step.step < job.steps;
   if (!o.save_hf.empty() && !stopped)
     save_hf(c, o.save_hf);
-  if (trace) // after what cannot be had again
-    trace->write();
   if (stopped) {
     job.stopped = true;
     if (c.rank == 0)
       std::printf("stopped by a signal after step %lld of %lld%s\n", static_cast<long long>(c.step.step),
                   static_cast<long long>(job.steps), o.save.empty() ? ", not saved (--save DIR was not given)" : "");
     std::fflush(stdout);
+    if (trace)
+      trace->write();
     return;
   }
   metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
   if (replicas_asked())
     check_replicas(c);
+  if (trace) // last: a file that cannot be written costs nothing else
+    trace->write();
 }
 
 } // namespace lf::rt

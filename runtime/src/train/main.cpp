@@ -8,11 +8,14 @@
 #include "../signals.h"
 #include "job.h"
 
+#include <csignal>
 #include <cstdio>
 
 using namespace lf::rt;
 
 extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
+  // A reader of the output that goes takes no training with it; one of a file of ours is an error of its write.
+  std::signal(SIGPIPE, SIG_IGN);
   Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
   if (options.help) {
     std::fputs(help_text(argv[0]).c_str(), stdout);

@@ -29,7 +29,7 @@ namespace lf::rt {
 /// Leaves whole lines that are not about a step after `last`. True when the file was replaced.
 static bool drop_later_steps(const std::string &path, int64_t last) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
+  if (!std::filesystem::is_regular_file(path, ignored)) // what a pipe or a device was told stays told
     return false;
   std::string text = read_text("--metrics", path), kept;
   for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -75,7 +75,7 @@ void Metrics::open_file() {
   const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
   if (descriptor < 0)
     throw Failure{4, "--metrics: " + quote(path) + ": expected a file that can be written to, got: " +
-                         (errno == ENXIO ? "a pipe that nobody reads" : std::strerror(errno))};
+                         (errno == ENXIO ? "a pipe that nobody reads, or a socket" : std::strerror(errno))};
   fcntl(descriptor, F_SETFL, O_APPEND);
   file = fdopen(descriptor, "a");
   if (!file) {

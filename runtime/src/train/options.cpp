@@ -171,10 +171,10 @@ bool is_flag(const std::string &word) { return word.size() > 2 && word[0] == '-'
   if (std::find(std::begin(compile_flag_names), std::end(compile_flag_names), name.substr(2)) != std::end(compile_flag_names))
     refuse(quote(typed) + ": expected a flag of this executable, got one of lf-compile, since model and plan are fixed in the "
                           "executable; pass it to lf-compile and run what that writes (--describe prints the plan)");
-  for_each_foreign_flag([&](const std::string &foreign, const std::string &advice) {
+  for_each_foreign_flag(Adviser::executable, [&](const std::string &foreign, const std::string &advice) {
     if (foreign == name.substr(2))
-      refuse(quote(typed) + ": expected a flag of this executable, got one of Megatron without a counterpart: " +
-             advice + (advice.rfind("use --", 0) == 0 ? " of lf-compile" : ""));
+      refuse(quote(typed) +
+             ": expected a flag of this executable, got one of Megatron without a counterpart: " + advice);
   });
   std::vector<std::string> known;
   for (const Flag &flag : flags())
@@ -226,7 +226,7 @@ static void parse_flag(Options &options, const std::vector<std::string> &argumen
   std::string name = normalise(word.substr(0, equals));
   auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag &flag) { return flag.name == name; });
   if (found == flags().end()) {
-    while (i < arguments.size() && !is_flag(arguments[i])) // its values, whatever they are
+    while (values.empty() && i < arguments.size() && !is_flag(arguments[i]) && arguments[i] != "-h") // its values
       ++i;
     refuse_unknown(word.substr(0, equals), name);
   }

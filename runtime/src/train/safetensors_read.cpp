@@ -88,7 +88,7 @@ template <class Refuse> json parse_object(const char *begin, const char *end, Re
     object = json::parse(begin, end, watch);
   } catch (const json::parse_error &error) {
     const size_t at = std::min(std::max<size_t>(error.byte, 1), static_cast<size_t>(end - begin) + 1) - 1;
-    const std::string found(begin + at, std::min(begin + at + 20, end));
+    const std::string found(begin + at, std::min<size_t>(20, static_cast<size_t>(end - begin) - at));
     refuse(static_cast<int64_t>(at), "JSON", found.empty() ? "its end" : quote(found));
   } catch (const json::exception &) {
     refuse(0, "JSON", "a number that is too large");

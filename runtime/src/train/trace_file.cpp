@@ -10,13 +10,16 @@
 #include "../context.h"
 #include "../device/device.h"
 #include "../text.h"
+#include "files.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -158,23 +161,39 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
 
 static Failure not_written(const std::string &path, int reason) {
   return {4, "--trace: " + quote(path) + ": expected a file that can be written to, got: " +
-                 (reason == ENXIO ? "a pipe that nobody reads" : std::strerror(reason))};
+                 (reason == ENXIO ? "a pipe that nobody reads, or a socket" : std::strerror(reason))};
+}
+
+/// What a new file takes the place of: the file that a link names.
+static std::string place_of(const std::string &path) {
+  std::error_code failed;
+  const std::string place = std::filesystem::canonical(path, failed).string();
+  return failed ? path : place;
 }
 
 TraceRecording::TraceRecording(lf_rank &c, const std::string &path) : c_(c), path_(path) {
   if (c.rank != 0)
     return;
   // Without O_NONBLOCK a pipe would be waited for until somebody reads it.
-  file_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file_ < 0 && errno != ENOENT)
+  special_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (special_ < 0 && errno != ENOENT)
     throw not_written(path, errno);
-  if (file_ >= 0)
-    fcntl(file_, F_SETFL, 0);
+  struct stat status;
+  if (special_ >= 0 && fstat(special_, &status) == 0 && S_ISREG(status.st_mode))
+    close(std::exchange(special_, -1));
+  if (special_ >= 0)
+    fcntl(special_, F_SETFL, 0);
+  else
+    try {
+      AtomicFile probe(place_of(path));
+    } catch (const Failure &failure) {
+      throw Failure{4, "--trace: " + failure.message};
+    }
 }
 
 TraceRecording::~TraceRecording() {
-  if (file_ >= 0)
-    close(file_);
+  if (special_ >= 0)
+    close(special_);
 }
 
 void TraceRecording::start() {
@@ -214,20 +233,21 @@ void TraceRecording::write() {
     text.append(all.data() + i * static_cast<size_t>(most), static_cast<size_t>(sizes[i]));
   text.resize(text.size() - 2); // the last ",\n"; each rank has its metadata at least
   text += "\n]}\n";
-  if (file_ < 0)
-    file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0)
-    throw not_written(path_, errno);
-  (void)!ftruncate(file_, 0); // a device or a pipe has no length
+  if (special_ < 0)
+    try {
+      return write_text(place_of(path_), text);
+    } catch (const Failure &failure) {
+      throw Failure{4, "--trace: " + failure.message};
+    }
   for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(file_, text.data() + done, text.size() - done);
+    const ssize_t written = ::write(special_, text.data() + done, text.size() - done);
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)
       throw not_written(path_, errno);
     done += static_cast<size_t>(written);
   }
-  if (close(std::exchange(file_, -1)) != 0)
+  if (close(std::exchange(special_, -1)) != 0)
     throw not_written(path_, errno);
 }
 

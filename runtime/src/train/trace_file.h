@@ -26,8 +26,9 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
 /// The timeline of a run. All ranks take part in each call.
 class TraceRecording {
 public:
-  /// Rank 0 opens what is at `path`, if something is; nothing is written yet. Throws Failure 4 that names --trace when
-  /// it cannot be written to, or is a pipe that nobody reads.
+  /// Rank 0 looks whether `path` can be written, and opens it when it is a pipe or a device; a file that is there stays
+  /// as it is until write(). Throws Failure 4 that names --trace when it cannot be written to, or is a pipe that nobody
+  /// reads.
   TraceRecording(lf_rank &, const std::string &path);
   ~TraceRecording();
   TraceRecording(const TraceRecording &) = delete;
@@ -43,7 +44,7 @@ public:
 private:
   lf_rank &c_;
   std::string path_;
-  int file_ = -1; ///< of rank 0, when it was there before
+  int special_ = -1; ///< rank 0's pipe or device
   std::vector<TraceEntry> log_;
   int64_t end_ns_ = 0;
 };

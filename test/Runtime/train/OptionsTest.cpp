@@ -92,13 +92,24 @@ TEST(Options, FlagsOfMegatronSayWhatToDoInstead) {
       "\"--model-parallel-size\": expected a flag of this executable, got one of Megatron without a counterpart: use "
       "--tensor-model-parallel-size of lf-compile");
   int seen = 0;
-  lf::for_each_foreign_flag([&](const std::string &name, const std::string &advice) {
+  lf::for_each_foreign_flag(lf::Adviser::executable, [&](const std::string &name, const std::string &advice) {
     ++seen;
+    EXPECT_EQ(advice.find_first_of("{}"), std::string::npos) << advice;
+    for (const char *other : lf::compile_flag_names) // its flags are said to be its
+      if (const std::string flag = "--" + std::string(other);
+          (" " + advice + " ").find(" " + flag + " ") != std::string::npos)
+        EXPECT_NE(advice.find(" of lf-compile"), std::string::npos) << advice;
     EXPECT_NE(refusal({"--data-path", "x", "--" + name}).find(advice), std::string::npos) << name;
     for (const char *own : lf::run_flag_names)
       EXPECT_NE(name, own);
   });
   EXPECT_GT(seen, 190);
+}
+
+// What is quoted cannot move a terminal's cursor nor pass for another line.
+TEST(Options, TextOfTheUserIsEscaped) {
+  EXPECT_EQ(refusal({"a\nb\x1b[2J\"\\\x7f\xc2\x9b\xc3\xa9"}),
+            "expected a flag, got \"a\\x0ab\\x1b[2J\\\"\\\\\\x7f\\xc2\\x9b\xc3\xa9\"; flags start with \"--\" (--help lists them)");
 }
 
 TEST(Options, AllThatIsWrongIsSaidAtOnce) {

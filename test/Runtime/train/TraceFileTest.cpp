@@ -140,4 +140,27 @@ TEST(TraceFile, AFolderIsRefusedBeforeTraining) {
   EXPECT_NE(result.err.find("expected a file, got a directory"), std::string::npos) << result.err;
 }
 
+TEST(TraceFile, AnOldFileStaysUntilANewOneIsWhole) {
+  Folder folder;
+  write_tokens(folder);
+  write_file(folder / "old.json", "old");
+  std::filesystem::create_symlink("old.json", folder / "link.json");
+  const std::vector<std::string> flags = {"--data-path", folder / "tokens.bin", "--train-iters", "2", "--lr",
+                                          "0.05",        "--trace",             folder / "link.json"};
+  TinyProgram tiny(1, 1, 1);
+  std::vector<std::string> bad = flags;
+  bad[1] = folder / "bad.bin"; // an id beyond the vocabulary, in a later batch
+  std::string ids(2 * 200, '\0');
+  ids[2 * 50] = 99;
+  write_file(folder / "bad.bin", ids);
+  bad[3] = "9";
+  bad.push_back("--no-shuffle");
+  EXPECT_EQ(run(tiny, bad).code, 4);
+  EXPECT_EQ(read_file(folder / "old.json"), "old");
+  EXPECT_EQ(run(tiny, flags).code, 0);
+  EXPECT_TRUE(nlohmann::json::parse(read_file(folder / "old.json")).contains("traceEvents"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "old.json.tmp"));
+}
+
 } // namespace

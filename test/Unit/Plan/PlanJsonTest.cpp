@@ -238,6 +238,10 @@ TEST_F(PlanJsonTest, MistakesAreNamedByPointer) {
   EXPECT_EQ(refused(R"({"version": 1, "options": {"sequence-paralel": "true"}})"),
             "plan.json: \"/options/sequence-paralel\": expected a plan flag, got \"sequence-paralel\"; did you mean "
             "\"sequence-parallel\"?");
+  EXPECT_EQ(refused(R"({"version": 1, "options": {"seq-length": [64]}})"),
+            "plan.json: \"/options/seq-length\": expected one value, got an array of 1");
+  EXPECT_EQ(refused(R"({"version": 1, "options": {"seq-length": [1, 2]}})"),
+            "plan.json: \"/options/seq-length\": expected one value, got an array of 2");
   EXPECT_EQ(refused(R"({"version": 1, "options": {"output": "x"}})"),
             "plan.json: \"/options/output\": expected a plan flag, got \"output\"");
   EXPECT_EQ(refused(R"({"version": 1, "schedule": 3})"), "plan.json: \"/schedule\": expected a string, got 3");

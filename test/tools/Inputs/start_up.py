@@ -23,6 +23,17 @@ def start(rank, port, data=tokens, world=2, flags=()):
     return subprocess.Popen([executable, "--data-path", data, *flags], env=environment, stderr=subprocess.PIPE, text=True)
 
 
+def await_watch(process):
+    """Until the process has its handlers of signals."""
+    for _ in range(600):
+        with open(f"/proc/{process.pid}/status") as status:
+            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt"))
+        if caught >> (signal.SIGTERM - 1) & 1:
+            return
+        time.sleep(0.05)
+    sys.exit("expected a process that watches for SIGTERM, got none in 30 s")
+
+
 def expect(case, process, code, words, seconds=30):
     """Within `seconds`: the limit of a wait is 100."""
     begin = time.monotonic()
@@ -56,13 +67,15 @@ expect("rank 1 ends too", second, 2, no_device)
 
 port = free_port()
 alone = start(1, port)
-time.sleep(1)
+await_watch(alone)
 alone.send_signal(signal.SIGTERM)
 expect("SIGTERM while rank 0 is awaited", alone, 75,
-       f"lf: error: rank 1: expected rank 0 to answer at 127.0.0.1:{port}, got SIGTERM; the job ends before its first step", 5)
+       f"lf: error: rank 1: expected rank 0 to answer at 127.0.0.1:{port}, got SIGTERM; the job ends before its first step")
 
 port = free_port()
 alone = start(1, port, flags=["--distributed-timeout-minutes", "0.02"])
 expect("rank 0 never comes", alone, 5, f"expected rank 0 to answer at 127.0.0.1:{port} within 1.20 s, got \"Connection refused\"", 20)
 
-expect("another world", start(2, free_port(), world=3), 2, "expected a launcher to start 2 ranks, the world of this plan, got WORLD_SIZE=3")
+port = free_port()
+for rank, process in enumerate([start(rank, port, world=3) for rank in range(3)]):
+    expect(f"another world, rank {rank}", process, 2, "expected a launcher to start 2 ranks, the world of this plan, got WORLD_SIZE=3")

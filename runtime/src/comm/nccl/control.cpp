@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -31,6 +32,11 @@ static std::string seconds_text(double seconds) {
 Address find_address() {
   const char *host = std::getenv("MASTER_ADDR"), *port = std::getenv("MASTER_PORT");
   Address address{host && *host ? host : "127.0.0.1", 29500};
+  if (address.host.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.:_%-") !=
+      std::string::npos)
+    throw Failure{2,
+                  "expected the environment variable MASTER_ADDR to be the name or the address of rank 0's host, got " +
+                      quote(address.host)};
   if (port) {
     char *end = nullptr;
     long value = std::strtol(port, &end, 10);
@@ -141,7 +147,7 @@ Control::~Control() {
   close(socket_);
 }
 
-void Control::listen() {
+void Control::listen() try {
   for (Frame frame; receive_frame(socket_, frame);) {
     switch (frame.kind) {
     case FrameKind::value: {
@@ -168,6 +174,9 @@ void Control::listen() {
   if (!closing_.load() && !everybody_left_.load())
     heard(0, 5, "its process ended without a word (killed, or out of memory?)");
   changed_.notify_all();
+} catch (...) {
+  const Failure failure = current_failure();
+  heard(rank_, failure.code, failure.message);
 }
 
 void Control::heard(int32_t culprit, int32_t code, const std::string &message) {
@@ -253,13 +262,18 @@ void Control::wait_for_others(double seconds) {
   if (!server_)
     return;
   const auto most = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  const auto end = Clock::now() + most;
-  const auto told = [&](Clock::time_point now) {
-    const bool gone = server_->connected() <= 1 || now > end, come = server_->met() >= world_ || now > begin_ + most;
-    return gone && come;
-  };
-  while (!told(Clock::now()) && !stop_wanted())
+  const auto begin = Clock::now();
+  for (;;) {
+    const auto now = Clock::now();
+    // A signal hurries, but those who are connecting at this moment still hear why.
+    const auto patience =
+        stop_wanted() ? begin + std::min<Clock::duration>(most, std::chrono::milliseconds(500)) : begin_ + most;
+    const bool come = server_->met() >= world_ || now > patience;
+    const bool gone = server_->told() && server_->connected() <= 1;
+    if ((gone && come) || now > begin + most)
+      return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 } // namespace lf::rt::nccl

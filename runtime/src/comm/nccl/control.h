@@ -68,7 +68,7 @@ public:
   void on_failure(std::function<void()> act);
 
   /// Rank 0, before it ends for a failure: waits until the others are gone, `seconds` at most; for those that have not
-  /// come yet, until `seconds` after it began to listen.
+  /// come yet, until `seconds` after it began to listen. A signal to stop makes that half a second.
   void wait_for_others(double seconds);
 
 private:

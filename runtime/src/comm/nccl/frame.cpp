@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace lf::rt::nccl {
 namespace {
@@ -43,6 +44,10 @@ bool receive_all(int socket, void *data, size_t bytes) {
   return true;
 }
 
+bool sound(const Head &head) { return head.magic == magic && head.key <= longest && head.value <= longest; }
+
+Frame begin(const Head &head) { return {static_cast<FrameKind>(head.kind), head.rank, head.code, "", ""}; }
+
 } // namespace
 
 bool send_frame(int socket, const Frame &frame) {
@@ -55,14 +60,29 @@ bool send_frame(int socket, const Frame &frame) {
 
 bool receive_frame(int socket, Frame &frame) {
   Head head{};
-  if (!receive_all(socket, &head, sizeof head) || head.magic != magic || head.key > longest || head.value > longest)
+  if (!receive_all(socket, &head, sizeof head) || !sound(head))
     return false;
-  frame.kind = static_cast<FrameKind>(head.kind);
-  frame.rank = head.rank;
-  frame.code = head.code;
+  frame = begin(head);
   frame.key.resize(head.key);
   frame.value.resize(head.value);
   return receive_all(socket, frame.key.data(), head.key) && receive_all(socket, frame.value.data(), head.value);
+}
+
+int take_frame(std::string &received, Frame &frame) {
+  Head head{};
+  if (received.size() < sizeof head)
+    return 0;
+  std::memcpy(&head, received.data(), sizeof head);
+  if (!sound(head))
+    return -1;
+  const size_t length = sizeof head + head.key + head.value;
+  if (received.size() < length)
+    return 0;
+  frame = begin(head);
+  frame.key = received.substr(sizeof head, head.key);
+  frame.value = received.substr(sizeof head + head.key, head.value);
+  received.erase(0, length);
+  return 1;
 }
 
 } // namespace lf::rt::nccl

@@ -19,4 +19,8 @@ struct Frame {
 bool send_frame(int socket, const Frame &);
 bool receive_frame(int socket, Frame &);
 
+/// Takes the first frame from the front of what was received, when it is whole: 1; 0 when more must come; -1 when it is
+/// no frame.
+int take_frame(std::string &received, Frame &);
+
 } // namespace lf::rt::nccl

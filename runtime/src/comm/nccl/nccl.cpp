@@ -115,8 +115,8 @@ private:
         if (!moved)
           std::this_thread::sleep_for(std::chrono::microseconds(20));
       }
-    } catch (const Failure &failure) {
-      helper_failure_ = std::make_unique<Failure>(failure);
+    } catch (...) {
+      helper_failure_ = std::make_unique<Failure>(current_failure());
       helper_failed_ = true;
     }
   }
@@ -199,12 +199,13 @@ std::shared_ptr<Transport> make_nccl_transport(lf_rank &c, const Address &addres
 }
 
 void tell_nccl_job(int32_t rank, int32_t world, const Failure &failure, double grace) {
-  try {
-    Control control(rank, world, find_address(), grace);
-    control.fail(failure);
-    control.wait_for_others(grace);
-  } catch (const Failure &) { // nobody to tell; the failure itself has been printed
-  }
+  const Address address = find_address();
+  const double limit = rank == 0 ? grace : 30.0; // rank 0 may still be reading what is to be loaded
+  std::fprintf(stderr, "lf: rank %d tells the others at %s, for up to %.0f s; a signal ends that\n", rank,
+               address.text().c_str(), limit);
+  Control control(rank, world, address, limit);
+  control.fail(failure);
+  control.wait_for_others(grace);
 }
 
 void end_nccl_job(Transport *transport, int code, double grace) {

@@ -19,8 +19,8 @@ void set_nccl_environment();
 /// see comm/nccl/session.h. Throws Failure 2 or 5.
 std::shared_ptr<Transport> make_nccl_transport(lf_rank &, const nccl::Address &, double timeout, bool owns_process);
 
-/// Tells the others, who would wait for it, why this rank cannot start: joins the job for that alone. About `grace`
-/// seconds at most; when nobody answers, nobody is told.
+/// Tells the others, who would wait for it, why this rank cannot start: joins the job for that alone. Rank 0 stays up
+/// to `grace` seconds, any other waits half a minute for rank 0; throws Failure when nobody can be told.
 void tell_nccl_job(int32_t rank, int32_t world, const Failure &, double grace);
 
 /// Ends the process with a code after a failure, when all others have heard of it or `grace` seconds have passed. The

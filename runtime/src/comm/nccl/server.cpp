@@ -9,8 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 namespace lf::rt::nccl {
 
@@ -55,40 +57,52 @@ Server::~Server() {
   close(listening_);
 }
 
-void Server::serve() {
-  while (!stop_.load()) {
-    std::vector<pollfd> polled{{listening_, POLLIN, 0}};
-    for (const Client &client : clients_)
-      polled.push_back({client.socket, POLLIN, 0});
-    if (::poll(polled.data(), polled.size(), 50) <= 0)
-      continue;
-    std::vector<Client> gone;
-    for (size_t i = polled.size(); i-- > 1;) {
-      if (!polled[i].revents)
-        continue;
-      Frame frame;
-      if (receive_frame(polled[i].fd, frame)) {
-        handle(clients_[i - 1], frame);
-        continue;
-      }
+// Without the store the job cannot go on: its clients see their connections end.
+void Server::serve() try {
+  while (!stop_.load())
+    serve_once();
+} catch (const std::exception &) { // no memory
+  for (const Client &client : clients_)
+    shutdown(client.socket, SHUT_RDWR);
+}
+
+void Server::serve_once() {
+  std::vector<pollfd> polled{{listening_, POLLIN, 0}};
+  for (const Client &client : clients_)
+    polled.push_back({client.socket, POLLIN, 0});
+  if (::poll(polled.data(), polled.size(), 50) <= 0)
+    return;
+  std::vector<Client> gone;
+  for (size_t i = polled.size(); i-- > 1;)
+    if (polled[i].revents && !receive(clients_[i - 1])) {
       gone.push_back(clients_[i - 1]);
       clients_.erase(clients_.begin() + static_cast<int64_t>(i - 1));
     }
-    for (const Client &client : gone) {
-      close(client.socket);
-      for (auto it = waiting_.begin(); it != waiting_.end();)
-        it = it->second == client.socket ? waiting_.erase(it) : std::next(it);
-      if (client.rank >= 0)
-        connected_.fetch_sub(1);
-      lost(client);
-    }
-    if (polled[0].revents)
-      if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0) {
-        const timeval most{5, 0}; // a frame comes in one piece; who stops in the middle is no rank
-        setsockopt(fresh, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-        clients_.push_back({fresh, -1, false});
-      }
+  for (const Client &client : gone) {
+    close(client.socket);
+    for (auto it = waiting_.begin(); it != waiting_.end();)
+      it = it->second == client.socket ? waiting_.erase(it) : std::next(it);
+    if (client.rank >= 0)
+      connected_.fetch_sub(1);
+    lost(client);
   }
+  if (polled[0].revents)
+    if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0)
+      clients_.push_back({fresh, -1, false, ""});
+}
+
+bool Server::receive(Client &client) {
+  char bytes[1 << 16];
+  const ssize_t n = recv(client.socket, bytes, sizeof bytes, MSG_DONTWAIT);
+  if (n <= 0)
+    return n < 0 && (errno == EINTR || errno == EAGAIN);
+  client.received.append(bytes, static_cast<size_t>(n));
+  Frame frame;
+  int taken;
+  while ((taken = take_frame(client.received, frame)) > 0)
+    if (client.rank >= 0 || frame.kind == FrameKind::hello)
+      handle(client, frame);
+  return taken == 0;
 }
 
 // Rank 0 last: its process may end when it hears, and the server with it.
@@ -104,6 +118,7 @@ void Server::abort_job(const Frame &frame, int32_t but) {
     return;
   aborted_ = frame;
   tell_all(frame, but);
+  told_ = true;
 }
 
 void Server::lost(const Client &client) {
@@ -113,22 +128,27 @@ void Server::lost(const Client &client) {
 }
 
 void Server::greet(Client &client, const Frame &hello) {
-  for (const Client &other : clients_)
-    if (other.rank == hello.rank) { // a stranger: the job goes on without it
-      send_frame(client.socket, {FrameKind::abort, hello.rank, 2, "",
-                                 "expected one process with RANK=" + std::to_string(hello.rank) +
-                                     ", got a second one; give every process a rank of its own, or this job another "
-                                     "MASTER_PORT"});
-      return;
-    }
+  const auto send_away = [&](const std::string &why) {
+    send_frame(client.socket, {FrameKind::abort, hello.rank, 2, "", why});
+  };
+  const std::string two_jobs = "; two jobs on one host need two ports: set MASTER_PORT";
+  const std::string worlds =
+      "expected a world of " + std::to_string(world_) + " as on rank 0, got " + std::to_string(hello.code) + two_jobs;
+  const bool same = hello.code == world_, complete = met_.load() == world_;
+  if (same && (hello.rank < 0 || hello.rank >= world_))
+    return send_away("expected a rank below " + std::to_string(world_) + ", got " + std::to_string(hello.rank));
+  if (!same && complete) // of another job: this one has all of its ranks
+    return send_away(worlds);
+  if (std::any_of(clients_.begin(), clients_.end(), [&](const Client &other) { return other.rank == hello.rank; }))
+    return send_away(same ? "expected one process with RANK=" + std::to_string(hello.rank) +
+                                ", got a second one; give every process a rank of its own" + two_jobs
+                          : worlds);
   client.rank = hello.rank;
   connected_.fetch_add(1);
-  if (ranks_.insert(hello.rank).second)
+  if (same && ranks_.insert(hello.rank).second)
     met_.fetch_add(1);
-  if (hello.code != world_)
-    abort_job({FrameKind::abort, hello.rank, 2, "",
-               "expected a world of " + std::to_string(world_) + " as on rank 0, got " + std::to_string(hello.code)},
-              -1);
+  if (!same)
+    abort_job({FrameKind::abort, hello.rank, 2, "", worlds}, -1);
   if (aborted_)
     send_frame(client.socket, *aborted_);
 }

@@ -1,6 +1,7 @@
 // server.h - rank 0's store: values by key, and news that go to everybody.
 //
-// Idea: one thread, one poll loop, one connection a rank.
+// Idea: one thread, one poll loop, one connection a rank; nothing waits for one client. Invariant: who is not a rank of
+// the job is told so, and does nothing to it.
 #pragma once
 
 #include "comm/nccl/frame.h"
@@ -27,14 +28,20 @@ public:
   int32_t connected() const { return connected_.load(); }
   /// Ranks that were ever connected, rank 0 among them.
   int32_t met() const { return met_.load(); }
+  /// A failure has been told to all ranks that are connected.
+  bool told() const { return told_.load(); }
 
 private:
   struct Client {
     int socket = -1;
-    int32_t rank = -1;
+    int32_t rank = -1; ///< -1: none of the job, so far
     bool left = false;
+    std::string received; ///< the beginning of a frame
   };
   void serve();
+  void serve_once();
+  /// Handles what the client has sent; false when its connection is over.
+  bool receive(Client &);
   void handle(Client &, const Frame &);
   void greet(Client &, const Frame &hello);
   void lost(const Client &);
@@ -44,7 +51,7 @@ private:
 
   int32_t world_;
   int listening_ = -1;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, told_{false};
   std::atomic<int32_t> connected_{0}, met_{0};
   std::optional<Frame> aborted_; ///< the news of the first failure
   std::set<int32_t> ranks_;      ///< that were ever connected

@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "lf/driver_memory.h"
 #include "lf/scratch.h"
+#include "text.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +48,7 @@ int32_t local_process() {
       const long value = std::strtol(text, &end, 10);
       if (end == text || *end || value < 0 || value > 1 << 16)
         throw Failure{2, "expected the environment variable " + std::string(name) +
-                             " to be the number of this process on its host, got \"" + text + "\""};
+                             " to be the number of this process on its host, got " + quote(text)};
       return static_cast<int32_t>(value);
     }
   return 0;
