@@ -36,6 +36,7 @@ struct StepState {
   double depth_loss_sum[LF_MAX_DEPTHS] = {}; ///< of this rank, by lf_add_depth_loss
   double depth_count[LF_MAX_DEPTHS] = {};
   std::vector<double> mtp_loss;       ///< of each depth of multi-token prediction; after lf_finish_gradients
+  bool stop_asked = false;            ///< this rank asks the job to end after the next step, as a signal does
   bool stop = false;                  ///< some rank was told to stop; agreed by lf_finish_gradients
 };
 

@@ -10,20 +10,32 @@
 
 namespace lf::rt {
 
+/// Length of the UTF-8 sequence at text[i]; 0 when there is none, or one of a control character.
+static size_t sequence(const std::string &text, size_t i) {
+  const auto at = [&](size_t k) { return k < text.size() ? static_cast<unsigned char>(text[k]) : 0u; };
+  const unsigned c = at(i);
+  if (c < 0x80)
+    return c >= 0x20 && c != 0x7f;
+  const size_t length = c >= 0xc2 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf5 ? 4 : 0;
+  for (size_t k = 1; k < length; ++k)
+    if ((at(i + k) & 0xc0) != 0x80)
+      return 0;
+  return c == 0xc2 && at(i + 1) < 0xa0 ? 0 : length; // U+0080 to U+009F
+}
+
 std::string quote(const std::string &text) {
   static const char digits[] = "0123456789abcdef";
   std::string out = "\"";
-  const auto at = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto c1 = [&](size_t i) { return at(i) == 0xc2 && at(i + 1) >= 0x80 && at(i + 1) < 0xa0; }; // U+0080 to U+009F
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i];
-    const unsigned c = at(i);
+  for (size_t i = 0; i < text.size();) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    const size_t length = sequence(text, i);
     if (c == '"' || c == '\\')
-      out += {'\\', letter};
-    else if (c < 0x20 || c == 0x7f || c1(i) || (i > 0 && c1(i - 1)))
+      out += {'\\', text[i]};
+    else if (length == 0)
       out += {'\\', 'x', digits[c >> 4], digits[c & 15]};
     else
-      out += letter;
+      out.append(text, i, length);
+    i += std::max<size_t>(length, 1);
   }
   return out + "\"";
 }

@@ -11,8 +11,8 @@
 
 namespace lf::rt {
 
-/// In double quotes; control characters, quotes and backslashes are escaped, so that what is quoted cannot pass for
-/// more of the message, nor end it.
+/// In double quotes; control characters, quotes, backslashes and what is no UTF-8 are escaped, so that what is quoted
+/// cannot pass for more of the message, nor end it.
 std::string quote(const std::string &text);
 
 /// Shortest decimal that reads back as the same double.

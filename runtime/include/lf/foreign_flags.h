@@ -22,6 +22,8 @@ struct ForeignFlags {
 inline constexpr ForeignFlags foreign_flags[] = {
     {"there is no loss scaling; use --bf16 or --fp32{c}",
      "fp16"},
+    {"there is no loss scaling; remove it",
+     "loss-scale initial-loss-scale min-loss-scale loss-scale-window hysteresis"},
     {"the batch size is fixed when compiling",
      "rampup-batch-size"},
     {"write a token file and pass it with --data-path{x}",

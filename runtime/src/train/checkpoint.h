@@ -24,14 +24,17 @@ struct CheckpointInfo {
 /// True when the folder claims to hold checkpoints.
 bool is_checkpoint(const std::string &directory);
 
-/// Finds the newest checkpoint and checks the file of every rank: header, plan, sizes. Throws Failure 4 that names
-/// file, byte offset and cause; never falls back to an older one.
+/// Finds the newest checkpoint and checks the file of every rank: header, plan, sizes, that all are of one run. Throws
+/// Failure 4 that names file, byte offset and cause; never falls back to an older one.
 CheckpointInfo find_checkpoint(const std::string &directory, const lf_program &);
 
 /// Reads this rank's file: arenas, step, consumed samples, seed. Throws Failure 4 when its check sum is wrong.
 void load_checkpoint(lf_rank &, const CheckpointInfo &);
 
-/// Writes and publishes DIR/iter_<finished steps>. All ranks call it together.
+/// Removes what killed runs left unfinished. No other run saves to the folder meanwhile (FolderLock).
+void drop_unfinished(const std::string &directory);
+
+/// Writes and publishes DIR/iter_<finished steps>. All ranks call it together. Nothing unfinished stays when it throws.
 void save_checkpoint(lf_rank &, const std::string &directory);
 
 } // namespace lf::rt

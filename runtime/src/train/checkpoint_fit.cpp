@@ -21,10 +21,9 @@ namespace {
 
 std::string shown(const json &value) { return value.is_null() ? "the default" : value.dump().substr(0, 60); }
 
-json member(const json &of, const char *pointer) {
-  json::json_pointer at(pointer);
-  return of.contains(at) ? of[at] : json();
-}
+json member(const json &of, const json::json_pointer &at) { return of.contains(at) ? of[at] : json(); }
+
+json member(const json &of, const char *pointer) { return member(of, json::json_pointer(pointer)); }
 
 /// The items of the stages, "Ett|ttL": however the layout is spelled.
 json stages_of(const json &plan) {
@@ -49,9 +48,9 @@ std::string difference(const json &mine, const json &theirs) {
           names.insert(name);
     names.erase("parameters"), names.erase("world"), names.erase("vpp"); // follow from the others
     for (const std::string &name : names) {
-      std::string pointer = std::string(group) + "/" + name;
-      if (json here = member(mine, pointer.c_str()), there = member(theirs, pointer.c_str()); here != there)
-        return said(quote(pointer) + " of plan.json", here, there);
+      const json::json_pointer pointer = json::json_pointer(group) / name;
+      if (json here = member(mine, pointer), there = member(theirs, pointer); here != there)
+        return said(quote(pointer.to_string()) + " of plan.json", here, there);
     }
   }
   for (const char *flag : {"mtp-num-layers", "make-vocab-size-divisible-by", "fp32", "bf16", "fp64", "target"})
@@ -62,6 +61,8 @@ std::string difference(const json &mine, const json &theirs) {
   const json mine_by = member(mine, "/schedule"), theirs_by = member(theirs, "/schedule");
   const bool schedules = mine_by != theirs_by,
              places = schedules && (mine_by == "zb-v" || theirs_by == "zb-v"); // has its own
+  if (!places && stages_of(mine) != stages_of(theirs) && member(mine, "/layout") == member(theirs, "/layout"))
+    return said(quote("/stages") + " of plan.json", stages_of(mine), stages_of(theirs));
   if (!places && stages_of(mine) != stages_of(theirs))
     return said(quote("/layout") + " of plan.json", member(mine, "/layout"), member(theirs, "/layout"));
   if (schedules)

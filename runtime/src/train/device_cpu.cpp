@@ -38,7 +38,7 @@ void add_loss(lf_rank &c, const void *loss_sum, const void *count) {
 void add_squares(lf_rank &c, const void *x, int64_t count) { c.step.square_sum += square_sum(&c, x, count); }
 
 void finish_step_sums(lf_rank &c) {
-  double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop_wanted() ? 1.0 : 0.0};
+  double sums[4] = {c.step.loss_sum, c.step.count, c.step.square_sum, stop_wanted() || c.step.stop_asked ? 1.0 : 0.0};
   c.comms[static_cast<size_t>(c.program->world_comm)]->all_reduce("loss, count, square sum", sums, sums, 4, LF_F64,
                                                                   LF_SUM);
   count_sums(c, sums_of_step);

@@ -7,6 +7,7 @@
 
 #include "../data/open_file.h"
 #include "../rank.h"
+#include "../signals.h"
 #include "text.h"
 
 #include <algorithm>
@@ -15,8 +16,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -67,6 +67,24 @@ void AtomicFile::publish() {
     fail("rename " + quote(temporary) + " to it", path);
   }
   sync_folder(fs::path(path).parent_path().string());
+}
+
+bool write_whole(int descriptor, const void *bytes, size_t count) {
+  for (const char *from = static_cast<const char *>(bytes); count > 0;) {
+    pollfd polled{descriptor, POLLOUT, 0};
+    if (::poll(&polled, 1, 100) <= 0) { // nobody takes it now
+      if (!stop_wanted())
+        continue;
+      errno = EINTR;
+      return false;
+    }
+    const ssize_t written = ::write(descriptor, from, count);
+    if (written < 0 && errno != EINTR && errno != EAGAIN)
+      return false;
+    from += std::max<ssize_t>(written, 0);
+    count -= static_cast<size_t>(std::max<ssize_t>(written, 0));
+  }
+  return true;
 }
 
 void write_text(const std::string &path, const std::string &text) {

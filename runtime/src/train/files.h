@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -27,6 +28,10 @@ private:
   std::string path, temporary;
   int descriptor = -1;
 };
+
+/// Writes all of it to an open descriptor, whether that blocks or not. False, and errno, when that fails; EINTR when
+/// nobody takes it and a signal to stop has come.
+bool write_whole(int descriptor, const void *bytes, size_t count);
 
 /// Writes a small text file so.
 void write_text(const std::string &path, const std::string &text);

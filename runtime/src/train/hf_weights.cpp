@@ -165,9 +165,9 @@ void HfWeights::load(lf_rank &c, const Piece &piece) const {
           for (int64_t i = reached(from), end = reached(to); i < end; ++i) {
             const double value = static_cast<double>(convert(bytes.data(), element + i * step - from));
             if (!std::isfinite(value))
-              throw Failure{4, "--load: tensor " + quote(piece.hf_name()) + ", element " +
-                                   std::to_string(element + i * step) + ": expected a finite number, got " +
-                                   std::to_string(value)};
+              throw Failure{4, "--load: " + quote(stored.file->path) + ", tensor " + quote(piece.hf_name()) +
+                                   ", element " + std::to_string(element + i * step) +
+                                   ": expected a finite number, got " + std::to_string(value)};
             host[static_cast<size_t>(at + i)] = static_cast<Real>(value);
           }
         });

@@ -14,11 +14,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,39 +57,53 @@ Metrics::Metrics(lf_rank &c, bool resumed, bool trains) : c(c) {
     if (resumed && trains && drop_later_steps(c.options->metrics, c.step.step))
       open_file(); // it is another file now
     else if (!resumed)
-      (void)!ftruncate(fileno(file), 0); // a device or a pipe has no length
+      (void)!ftruncate(file, 0); // a device or a pipe has no length
   }
 }
 
 Metrics::~Metrics() {
-  if (file)
-    std::fclose(file);
+  if (file >= 0)
+    close(file);
 }
 
 /// Opens the file at its end, locked when it is an ordinary one.
 void Metrics::open_file() {
   const std::string &path = c.options->metrics;
-  if (file)
-    std::fclose(file);
+  if (file >= 0)
+    close(std::exchange(file, -1));
   // Without O_NONBLOCK a pipe would be waited for until somebody reads it.
-  const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (descriptor < 0)
+  file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (file < 0)
     throw Failure{4, "--metrics: " + quote(path) + ": expected a file that can be written to, got: " +
                          (errno == ENXIO ? "a pipe that nobody reads, or a socket" : std::strerror(errno))};
-  fcntl(descriptor, F_SETFL, O_APPEND);
-  file = fdopen(descriptor, "a");
-  if (!file) {
-    close(descriptor);
-    throw std::bad_alloc();
-  }
   struct stat status;
-  if (fstat(fileno(file), &status) == 0 && S_ISREG(status.st_mode) && !lock_file(fileno(file))) {
-    std::fclose(std::exchange(file, nullptr));
+  if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && !lock_file(file)) {
+    close(std::exchange(file, -1));
     throw Failure{
         4, "--metrics: " + quote(path) +
                ": expected a file that no other run writes, got one that a run is writing; wait for its end, or name "
                "another file"};
   }
+}
+
+/// What cannot be written ends the run after the next step, which is saved: steps cost more than their lines.
+void Metrics::write_line(const std::string &line, int64_t step) {
+  if (silent_ || write_whole(file, line.data(), line.size()))
+    return;
+  silent_ = true;
+  const std::string place = "--metrics: " + quote(c.options->metrics);
+  if (errno == EINTR) { // a signal ends the run as it is
+    std::fprintf(stderr, "warning: %s: step %lld and later are not written: nobody reads\n", place.c_str(),
+                 static_cast<long long>(step));
+    return;
+  }
+  failure_ = place + ": expected to write step " + std::to_string(step) + ", got: " + std::strerror(errno);
+  c.step.stop_asked = true;
+}
+
+void Metrics::check() const {
+  if (!failure_.empty())
+    throw Failure{4, failure_};
 }
 
 /// A JSON object on rank 0. All ranks take part.
@@ -129,7 +143,7 @@ void Metrics::report(const StepReport &r) {
   double tflops = per_rank * c.program->flops_per_token * 1e-12;
   if (!c.options->metrics.empty()) {
     std::string bytes = comm_bytes();
-    if (file) {
+    if (file >= 0) {
       nlohmann::ordered_json o;
       o["step"] = r.step;
       o["loss"] = r.loss;
@@ -147,10 +161,7 @@ void Metrics::report(const StepReport &r) {
       o["consumed_samples"] = r.consumed;
       o["skipped"] = 0;
       o["cpu_threads"] = c.cpu_threads;
-      std::string line = o.dump() + "\n";
-      if (std::fwrite(line.data(), 1, line.size(), file) != line.size() || std::fflush(file) != 0)
-        throw Failure{4, "--metrics: " + quote(c.options->metrics) + ": expected to write step " +
-                             std::to_string(r.step) + ", got: " + std::strerror(errno)};
+      write_line(o.dump() + "\n", r.step);
     }
   }
   if (c.rank != 0 || (r.step % c.options->log_interval && r.step != r.steps))

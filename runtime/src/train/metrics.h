@@ -8,8 +8,9 @@
 
 #include "../rank.h"
 
-#include <cstdio>
+#include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lf::rt {
 
@@ -34,16 +35,21 @@ public:
   void start(int64_t steps, const std::string &weights);
   /// All ranks call it after each step.
   void report(const StepReport &);
+  /// Throws Failure 4 when a step could not be written to --metrics; the job was asked to end then, and has saved.
+  void check() const;
   /// The last lines of the log, with where a device's memory went. All ranks call it.
   void summary(const StepReport &last, int64_t steps, double seconds);
 
 private:
   void open_file();
+  void write_line(const std::string &, int64_t step);
   std::string comm_bytes();
   void print_memory();
   lf_rank &c;
   std::vector<int64_t> peak_bytes; ///< of each rank, on rank 0
-  std::FILE *file = nullptr;
+  int file = -1;                   ///< of rank 0
+  bool silent_ = false;            ///< steps are not written any more
+  std::string failure_;            ///< why, when that is a mistake
   double tokens_per_step;
 };
 

@@ -12,9 +12,11 @@
 #include "text.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -26,6 +28,8 @@ namespace {
 double real(const std::string &flag, const std::string &text, double least, double below) {
   double value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range || (error == std::errc() && std::isinf(value)))
+    refuse(flag + ": expected a number that fits a double, got " + quote(text));
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
     refuse(flag + ": expected a number, got " + quote(text));
   if (value < least || value >= below)
@@ -34,11 +38,15 @@ double real(const std::string &flag, const std::string &text, double least, doub
   return value;
 }
 
-template <class Integer> Integer integer(const std::string &flag, const std::string &text, Integer least) {
+template <class Integer>
+Integer integer(const std::string &flag, const std::string &text, Integer least,
+                Integer most = std::numeric_limits<Integer>::max()) {
   Integer value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least)
-    refuse(flag + ": expected an integer of at least " + std::to_string(least) + ", got " + quote(text));
+  const bool above = error == std::errc::result_out_of_range || value > most;
+  if (above || error != std::errc() || end != text.data() + text.size() || value < least)
+    refuse(flag + ": expected an integer of at least " + std::to_string(least) +
+           (above ? " and at most " + std::to_string(most) : "") + ", got " + quote(text));
   return value;
 }
 
@@ -59,9 +67,10 @@ Flag real_flag(const char *name, const char *help, double Options::*member, doub
 }
 
 template <class Member>
-Flag integer_flag(const char *name, const char *help, Member Options::*member, int64_t least = 0) {
+Flag integer_flag(const char *name, const char *help, Member Options::*member, int64_t least = 0,
+                  int64_t most = INT64_MAX) {
   return {name, "N", help, Takes::one, [=](Options &o, const std::string &flag, Values v) {
-            o.*member = static_cast<Member>(integer<int64_t>(flag, v[0], least));
+            o.*member = static_cast<Member>(integer<int64_t>(flag, v[0], least, most));
           }};
 }
 
@@ -89,7 +98,7 @@ Flag choice_flag(const char *name, const char *help, Enum Options::*member, std:
 
 Flag missing_flag(const char *name, const char *values) {
   return {name, values, nullptr, Takes::several,
-          [](Options &, const std::string &flag, Values) { refuse(flag + ": not implemented"); }};
+          [](Options &, const std::string &flag, Values) { refuse(flag + " is not implemented yet; remove it"); }};
 }
 
 const std::vector<Flag> &flags() {
@@ -132,7 +141,8 @@ const std::vector<Flag> &flags() {
       real_flag("--clip-grad", "largest global gradient norm (1.0); 0: no clipping", &O::clip),
       {"--seed", "N", "of the initial weights, the data order and dropout (1234, or the checkpoint's)", Takes::one,
        [](O &o, const std::string &flag, Values v) { o.seed = integer<uint64_t>(flag, v[0], 0); }},
-      integer_flag("--cpu-threads", "BLAS threads of a rank that is a process of its own (1)", &O::cpu_threads, 1),
+      integer_flag("--cpu-threads", "BLAS threads of a rank that is a process of its own (1)", &O::cpu_threads, 1,
+                   1024),
       {"--distributed-timeout-minutes", "X", "longest wait for another rank (10)", Takes::one,
        [](O &o, const std::string &flag, Values v) {
          o.timeout_minutes = real(flag, v[0], 1e-6, 1e7); // a clock counts nanoseconds in 64 bits
@@ -163,8 +173,13 @@ std::string normalise(std::string name) {
   return name;
 }
 
+/// "-lr", which is none of ours, as opposed to "-1" and "-".
+bool is_short(const std::string &word) {
+  return word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
+}
+
 /// A value may be negative, but a word that starts with "--" is the next flag.
-bool is_flag(const std::string &word) { return word.size() > 2 && word[0] == '-' && word[1] == '-'; }
+bool is_flag(const std::string &word) { return word.rfind("--", 0) == 0 || is_short(word); }
 
 /// `typed` is in no row of the table; `name` is its normalised spelling.
 [[noreturn]] void refuse_unknown(const std::string &typed, const std::string &name) {
@@ -217,7 +232,7 @@ static void parse_flag(Options &options, const std::vector<std::string> &argumen
   std::string word = arguments[i++];
   if (word == "-h")
     word = "--help";
-  if (!is_flag(word))
+  if (!is_flag(word) || is_short(word) || word == "--")
     refuse("expected a flag, got " + quote(word) + "; flags start with \"--\" (--help lists them)");
   std::vector<std::string> values;
   size_t equals = word.find('=');
@@ -226,7 +241,7 @@ static void parse_flag(Options &options, const std::vector<std::string> &argumen
   std::string name = normalise(word.substr(0, equals));
   auto found = std::find_if(flags().begin(), flags().end(), [&](const Flag &flag) { return flag.name == name; });
   if (found == flags().end()) {
-    while (values.empty() && i < arguments.size() && !is_flag(arguments[i]) && arguments[i] != "-h") // its values
+    while (values.empty() && i < arguments.size() && !is_flag(arguments[i])) // its values
       ++i;
     refuse_unknown(word.substr(0, equals), name);
   }

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "../rank.h"
+#include "json.h"
 #include "safetensors.h"
 #include "text.h"
 
@@ -68,36 +69,6 @@ FileType type_of(const std::string &dtype) {
          : dtype == "F16"  ? FileType::f16
          : dtype == "BF16" ? FileType::bf16
                            : FileType::other;
-}
-
-/// Parses an object; `place(message)` throws. A key that comes twice would hide a tensor: refused.
-template <class Refuse> json parse_object(const char *begin, const char *end, Refuse &&refuse) {
-  std::vector<std::set<std::string>> keys;
-  std::string twice;
-  auto watch = [&](int, json::parse_event_t event, json &value) {
-    if (event == json::parse_event_t::object_start)
-      keys.emplace_back();
-    else if (event == json::parse_event_t::object_end)
-      keys.pop_back();
-    else if (event == json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  };
-  json object;
-  try {
-    object = json::parse(begin, end, watch);
-  } catch (const json::parse_error &error) {
-    const size_t at = std::min(std::max<size_t>(error.byte, 1), static_cast<size_t>(end - begin) + 1) - 1;
-    const std::string found(begin + at, std::min<size_t>(20, static_cast<size_t>(end - begin) - at));
-    refuse(static_cast<int64_t>(at), "JSON", found.empty() ? "its end" : quote(found));
-  } catch (const json::exception &) {
-    refuse(0, "JSON", "a number that is too large");
-  }
-  if (!twice.empty())
-    refuse(0, "each name once", quote(twice) + " twice");
-  if (!object.is_object())
-    refuse(0, "a JSON object", std::string(object.type_name()));
-  return object;
 }
 
 bool is_count(const json &value) { return value.is_number_unsigned() && value.get<uint64_t>() <= uint64_t(1) << 62; }

@@ -40,7 +40,7 @@ void upload_control(lf_rank &c) {
   control.rate = c.step.lr / (1.0 - std::pow(o.beta1, t));
   control.root = 1.0 / std::sqrt(1.0 - std::pow(o.beta2, t));
   control.clip = o.clip;
-  control.stop = stop_wanted() ? 1.0 : 0.0;
+  control.stop = stop_wanted() || c.step.stop_asked ? 1.0 : 0.0;
   LF_CUDA(cudaMemcpyAsync(&cuda(&c).sums()->control, &control, sizeof control, cudaMemcpyHostToDevice,
                           cuda(&c).compute()));
 }

@@ -181,9 +181,7 @@ TraceRecording::TraceRecording(lf_rank &c, const std::string &path) : c_(c), pat
   struct stat status;
   if (special_ >= 0 && fstat(special_, &status) == 0 && S_ISREG(status.st_mode))
     close(std::exchange(special_, -1));
-  if (special_ >= 0)
-    fcntl(special_, F_SETFL, 0);
-  else
+  if (special_ < 0)
     try {
       AtomicFile probe(place_of(path));
     } catch (const Failure &failure) {
@@ -239,14 +237,8 @@ void TraceRecording::write() {
     } catch (const Failure &failure) {
       throw Failure{4, "--trace: " + failure.message};
     }
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t written = ::write(special_, text.data() + done, text.size() - done);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      throw not_written(path_, errno);
-    done += static_cast<size_t>(written);
-  }
+  if (!write_whole(special_, text.data(), text.size()))
+    throw not_written(path_, errno);
   if (close(std::exchange(special_, -1)) != 0)
     throw not_written(path_, errno);
 }

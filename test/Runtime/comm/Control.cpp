@@ -219,6 +219,41 @@ TEST_F(Job, AStrangerThatStopsInTheMiddleOfAFrameHoldsNobody) {
   close(stranger);
 }
 
+/// What rank 1 says of rank 0 where something else listens, which says `banner`.
+static std::string refusal_at(const std::string &banner) {
+  const int listening = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  EXPECT_EQ(bind(listening, reinterpret_cast<sockaddr *>(&at), length), 0);
+  EXPECT_EQ(listen(listening, 100), 0);
+  EXPECT_EQ(getsockname(listening, reinterpret_cast<sockaddr *>(&at), &length), 0);
+  std::thread other([&] {
+    for (int client; (client = accept(listening, nullptr, nullptr)) >= 0 && !banner.empty(); close(client))
+      send(client, banner.data(), banner.size(), MSG_NOSIGNAL);
+  });
+  std::string text = "no refusal";
+  try {
+    Control(1, 2, {"127.0.0.1", ntohs(at.sin_port)}, 0.8);
+  } catch (const Failure &failure) {
+    EXPECT_EQ(failure.code, 5);
+    text = failure.message;
+  }
+  shutdown(listening, SHUT_RDWR);
+  other.join();
+  close(listening);
+  return text;
+}
+
+TEST(Address, WhoIsNotRank0IsNotTakenForIt) {
+  for (const char *banner : {"", "SSH-2.0-OpenSSH_9.2\r\n", "x"})
+    EXPECT_NE(refusal_at(banner).find(
+                  "within 0.80 s, got \"a server that is not rank 0 of a job\" on rank 1; set MASTER_ADDR"),
+              std::string::npos)
+        << refusal_at(banner);
+}
+
 TEST(Frame, IsTakenWhenItIsWhole) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

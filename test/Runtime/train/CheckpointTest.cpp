@@ -5,9 +5,12 @@
 //===----------------------------------------------------------------------===//
 #include "TinyProgram.h"
 
+#include "data/permutation.h"
+
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>
@@ -97,6 +100,17 @@ TEST(Checkpoint, ARunThatIsOverOnlyExports) {
   write_file(folder / "m.jsonl", lines);
   ASSERT_EQ(run(tiny, flags(folder, {"--load", folder / "s", "--metrics", folder / "m.jsonl"})).code, 0);
   EXPECT_EQ(read_file(folder / "m.jsonl"), lines);
+}
+
+TEST(Checkpoint, WhatAKilledRunLeftGoes) {
+  Folder folder;
+  write_tokens(folder);
+  fs::create_directories(folder / "s/.iter_0000003.tmp");
+  fs::create_directories(folder / "s/iter_mine");
+  write_file(folder / "s/.iter_0000003.tmp/rank_00000.lfckpt", "a part");
+  ASSERT_EQ(run(TinyProgram(1, 1, 1), flags(folder, {"--save", folder / "s"})).code, 0);
+  EXPECT_FALSE(fs::exists(folder / "s/.iter_0000003.tmp"));
+  EXPECT_TRUE(fs::exists(folder / "s/iter_mine"));
 }
 
 TEST(Checkpoint, SavingOverAnOldStepReplacesIt) {
@@ -259,11 +273,53 @@ struct Damage {
   const char *words;
 };
 
+/// Changes the text of a rank file's header.
+void edit_header(const std::string &path, const std::function<void(std::string &)> &edit) {
+  std::string bytes = read_file(path);
+  uint64_t length;
+  __builtin_memcpy(&length, bytes.data() + 8, 8);
+  std::string text = bytes.substr(16, length), rest = bytes.substr(16 + length);
+  edit(text);
+  length = text.size();
+  write_file(path, bytes.substr(0, 8) + std::string(reinterpret_cast<const char *>(&length), 8) + text + rest);
+}
+
+// Files of the first version have a sum of the arenas alone.
+TEST(Checkpoint, TheFirstVersionIsRead) {
+  Folder folder;
+  write_tokens(folder);
+  TinyProgram tiny(1, 1, 1);
+  ASSERT_EQ(run(tiny, flags(folder, {"--train-iters", "4", "--save", folder / "s", "--save-hf", folder / "a"})).code,
+            0);
+  const std::string path = folder / "s/iter_0000004/rank_00000.lfckpt";
+  std::string bytes = read_file(path);
+  uint64_t length, state = 0x6c66636b70743031u;
+  __builtin_memcpy(&length, bytes.data() + 8, 8);
+  bytes.resize(bytes.size() - 16);
+  for (size_t at = 16 + length; at < bytes.size(); at += 8) { // as that version summed
+    uint64_t word = 0;
+    __builtin_memcpy(&word, bytes.data() + at, std::min<size_t>(8, bytes.size() - at));
+    state = (state ^ word) * 0x9e3779b97f4a7c15u;
+    state ^= state >> 29;
+  }
+  const uint64_t sum = lf::rt::mix(state);
+  bytes.replace(0, 8, "lfckpt01");
+  write_file(path, bytes + std::string(reinterpret_cast<const char *>(&sum), 8));
+  Result result = run(tiny, flags(folder, {"--train-iters", "4", "--load", folder / "s", "--save-hf", folder / "b"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(read_file(folder / "a/model.safetensors"), read_file(folder / "b/model.safetensors"));
+  bytes[bytes.size() - 5] ^= 1;
+  write_file(path, bytes + std::string(reinterpret_cast<const char *>(&sum), 8));
+  EXPECT_EQ(run(tiny, flags(folder, {"--train-iters", "4", "--load", folder / "s"})).code, 4);
+}
+
 TEST(Checkpoint, DamageIsRefusedAndNamed) {
   Folder folder;
   write_tokens(folder);
   TinyProgram tiny(1, 2, 1);
   ASSERT_EQ(run(tiny, flags(folder, {"--save", folder / "good", "--save-interval", "4"})).code, 0);
+  ASSERT_EQ(run(tiny, flags(folder, {"--lr", "0.02", "--save", folder / "other"})).code,
+            0); // of the same step and seed
   const Damage table[] = {
       {"cut in the data",
        [](const std::string &f) {
@@ -297,6 +353,41 @@ TEST(Checkpoint, DamageIsRefusedAndNamed) {
          write_file(path, bytes);
        },
        "\"consumed\" to be its steps times "},
+      {"another seed",
+       [](const std::string &f) {
+         for (const char *rank : {"/iter_0000008/rank_00000.lfckpt", "/iter_0000008/rank_00001.lfckpt"}) {
+           std::string bytes = read_file(f + rank), name = "\"seed\":";
+           bytes[bytes.find(name) + name.size()] = '7';
+           write_file(f + rank, bytes);
+         }
+       },
+       "expected the check sum"},
+      {"a rank of another run",
+       [](const std::string &f) {
+         fs::copy_file(f + "/../other/iter_0000008/rank_00001.lfckpt", f + "/iter_0000008/rank_00001.lfckpt",
+                       fs::copy_options::overwrite_existing);
+       },
+       "expected the files of all ranks to be of one run"},
+      {"a plan without end",
+       [](const std::string &f) {
+         edit_header(f + "/iter_0000008/rank_00000.lfckpt", [](std::string &text) {
+           text.insert(1, "\"deep\":" + std::string(200000, '[') + std::string(200000, ']') + ",");
+         });
+       },
+       "expected JSON nested at most 64 deep as header, got more"},
+      {"a header that is none",
+       [](const std::string &f) {
+         edit_header(f + "/iter_0000008/rank_00000.lfckpt", [](std::string &text) { text[0] = 'x'; });
+       },
+       "byte 16: expected JSON as header, got \"x"},
+      {"a name that is no pointer",
+       [](const std::string &f) {
+         edit_header(f + "/iter_0000008/rank_00000.lfckpt", [](std::string &text) {
+           text.replace(text.find("\"places\""), 8, "\"nothing\"");
+           text.replace(text.find("\"plan\""), 6, "\"plan\":{\"sizes\":{\"a~b/c\":1}},\"old\"");
+         });
+       },
+       "\"/sizes/a~0b~1c\" of plan.json is the default here and 1 there"},
       {"another file's mark",
        [](const std::string &f) { write_file(f + "/iter_0000008/rank_00000.lfckpt", std::string(64, 'x')); },
        "expected the mark"},

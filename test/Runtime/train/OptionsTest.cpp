@@ -54,6 +54,15 @@ TEST(Options, Refusals) {
       {{"--adam-beta2", "1"}, "--adam-beta2: expected a number of at least 0 and below 1, got \"1\""},
       {{"--train-iters", "0"}, "--train-iters: expected an integer of at least 1, got \"0\""},
       {{"--train-iters", "3.5"}, "--train-iters: expected an integer of at least 1, got \"3.5\""},
+      {{"--train-iters", "99999999999999999999"},
+       "--train-iters: expected an integer of at least 1 and at most 9223372036854775807, got "
+       "\"99999999999999999999\""},
+      {{"--cpu-threads", "4294967297"},
+       "--cpu-threads: expected an integer of at least 1 and at most 1024, got \"4294967297\""},
+      {{"--lr", "1e400"}, "--lr: expected a number that fits a double, got \"1e400\""},
+      {{"--data-path", "x", "-lr", "3"}, "expected a flag, got \"-lr\"; flags start with \"--\""},
+      {{"--data-path", "x", "--"}, "expected a flag, got \"--\"; flags start with"},
+      {{"--loss-scale", "1"}, "there is no loss scaling; remove it"},
       {{"--seed", "-4"}, "--seed: expected an integer of at least 0"},
       {{"--no-shuffle=yes"}, "--no-shuffle: expected no value, got \"yes\""},
       {{"--lr-decay-style", "step"}, "--lr-decay-style: expected one of"},
@@ -64,9 +73,9 @@ TEST(Options, Refusals) {
       {{"--data-path", "x", "--save-interval", "5"}, "--save-interval: expected --save DIR"},
       {{"--distributed-timeout-minutes", "1e300"},
        "--distributed-timeout-minutes: expected a number of at least 1e-06 and below 1e+07, got \"1e300\""},
-      {{"--eval-iters", "1"}, "--eval-iters: not implemented"},
-      {{"--eval_interval", "1"}, "--eval-interval: not implemented"},
-      {{"--split", "9,1,0"}, "--split: not implemented"},
+      {{"--eval-iters", "1"}, "--eval-iters is not implemented yet; remove it"},
+      {{"--eval_interval", "1"}, "--eval-interval is not implemented yet"},
+      {{"--split", "9,1,0"}, "--split is not implemented yet"},
   };
   for (auto &[words, part] : table)
     EXPECT_NE(refusal(words).find(part), std::string::npos) << refusal(words);

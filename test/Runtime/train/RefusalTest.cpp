@@ -6,11 +6,14 @@
 #include "TinyProgram.h"
 
 #include <chrono>
+#include <csignal>
 #include <fcntl.h>
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -137,6 +140,90 @@ TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
       std::string::npos)
       << result.err;
   EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt").substr(0, 4), "4000");
+}
+
+// Files of this run's own folders are written by what they are for alone.
+TEST(Refusal, OutputsInThePlaceOfOthers) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1);
+  const std::string tokens = write_tokens(folder), load = folder / "in", save = folder / "out";
+  ASSERT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--lr", "0.01", "--save-hf", load}).code, 0);
+  fs::create_symlink(load + "/model.safetensors", folder / "link");
+  fs::create_hard_link(load + "/model.safetensors", folder / "hard");
+  const std::string weights = read_file(load + "/model.safetensors");
+  for (const std::string &path :
+       {load + "/model.safetensors", load + "/new.safetensors", folder / "link", folder / "hard", load + "/config.json",
+        save + "/latest_checkpointed_iteration.txt", save + "/iter_0000001/rank_00000.lfckpt", save + "/.lf-lock"})
+    for (const char *flag : {"--metrics", "--trace"}) {
+      Result result =
+          run(tiny, {"--data-path", tokens, "--train-iters", "1", "--load", load, "--save", save, flag, path});
+      EXPECT_EQ(result.code, 4) << flag << " " << path;
+      EXPECT_NE(result.err.find(std::string(flag) + ": \"" + path + "\": expected a file of its own, got "),
+                std::string::npos)
+          << result.err;
+    }
+  EXPECT_EQ(read_file(load + "/model.safetensors"), weights);
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--load", load, "--save", save, "--metrics",
+                       save + "/m.jsonl"})
+                .code,
+            0); // beside them is a place as any
+  write_file(folder / "m", "");
+  fs::create_hard_link(folder / "m", folder / "same");
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder / "m", "--trace", folder / "same"}).code, 2);
+}
+
+// A reader of the metrics that goes ends the run, whose steps are saved.
+TEST(Refusal, MetricsThatCannotBeWrittenCostNoSteps) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1);
+  std::string tokens = write_tokens(folder);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  std::thread leaves([&] { // once it has read something
+    char byte;
+    for (int i = 0; i < 10000 && read(reader, &byte, 1) <= 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    close(reader);
+  });
+  Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1000000", "--lr", "0.01", "--save", folder / "s",
+                             "--metrics", folder / "pipe"});
+  leaves.join();
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(result.err.find("--metrics: \"" + folder / "pipe" + "\": expected to write step "), std::string::npos)
+      << result.err;
+  EXPECT_NE(result.err.find("got: Broken pipe"), std::string::npos) << result.err;
+  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+}
+
+// One that takes nothing keeps no signal from ending the run.
+TEST(Refusal, MetricsThatNobodyReadsDoNotHoldASignal) {
+  Folder folder;
+  TinyProgram tiny(1, 1, 1);
+  std::string tokens = write_tokens(folder);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1000000", "--lr", "0.01", "--save",
+                               folder / "s", "--metrics", folder / "pipe"});
+    _exit(result.code);
+  }
+  int bytes = 0;
+  for (int i = 0; i < 10000 && bytes < 3500; ++i) { // until the pipe is full
+    ioctl(reader, FIONREAD, &bytes);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  kill(child, SIGTERM);
+  int status = 0;
+  waitpid(child, &status, 0);
+  close(reader);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 75);
+  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
 }
 
 /// A Hugging Face folder made by a run of the program itself, changed by `edit` of its header and data.

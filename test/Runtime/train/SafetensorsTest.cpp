@@ -59,7 +59,8 @@ TEST(Safetensors, RefusesEachCorruption) {
       {file_of("{\"a\": x\n}", 0), "byte 14: expected JSON as header, got \"x\\x0a}\""},
       {file_of("{\"a\":\xff\xfe}", 0), "expected JSON as header"},
       {file_of("[1,2]", 0), "expected a JSON object as header, got array"},
-      {file_of(std::string(100000, '['), 0), "expected JSON as header"},
+      {file_of(std::string(100000, '['), 0), "expected JSON nested at most 64 deep as header, got more"},
+      {file_of("{\"a\":" + std::string(200000, '[') + std::string(200000, ']') + "}", 0), "nested at most 64 deep"},
       {file_of(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
                R"("a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
                1),

@@ -73,6 +73,13 @@ expect("SIGTERM while rank 0 is awaited", alone, 75,
        f"lf: error: rank 1: expected rank 0 to answer at 127.0.0.1:{port}, got SIGTERM; the job ends before its first step")
 
 port = free_port()
+alone = start(0, port, data="nothing.bin")
+time.sleep(0.5)
+await_watch(alone)  # it has said why it ends, and stays for rank 1
+alone.send_signal(signal.SIGTERM)
+expect("SIGTERM while rank 0 stays", alone, 4, "\"nothing.bin\": expected a readable file", 4)
+
+port = free_port()
 alone = start(1, port, flags=["--distributed-timeout-minutes", "0.02"])
 expect("rank 0 never comes", alone, 5, f"expected rank 0 to answer at 127.0.0.1:{port} within 1.20 s, got \"Connection refused\"", 20)
 

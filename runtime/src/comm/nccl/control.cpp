@@ -89,6 +89,15 @@ static bool connect_soon(int socket, const addrinfo &to) {
   return true;
 }
 
+/// Where nobody listens on a port of this host that connecting sockets are given too, a socket can meet itself.
+static bool is_own(int socket) {
+  sockaddr_storage here{}, there{};
+  socklen_t here_length = sizeof here, there_length = sizeof there;
+  return getsockname(socket, reinterpret_cast<sockaddr *>(&here), &here_length) == 0 &&
+         getpeername(socket, reinterpret_cast<sockaddr *>(&there), &there_length) == 0 && here_length == there_length &&
+         std::memcmp(&here, &there, here_length) == 0;
+}
+
 /// A connected socket, or -1 and the cause.
 static int try_connect(const Address &address, std::string &cause) {
   addrinfo hints{}, *list = nullptr;
@@ -100,13 +109,18 @@ static int try_connect(const Address &address, std::string &cause) {
   int connected = -1;
   for (addrinfo *at = list; at && connected < 0; at = at->ai_next) {
     int fresh = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fresh >= 0 && connect_soon(fresh, *at))
+    const bool answered = fresh >= 0 && connect_soon(fresh, *at);
+    if (answered && !is_own(fresh)) {
       connected = fresh;
-    else {
-      cause = std::strerror(errno);
-      if (fresh >= 0)
-        close(fresh);
+      continue;
     }
+    cause = answered ? "Connection refused" : std::strerror(errno);
+    if (answered) { // gone at once: the port is rank 0's
+      const linger none{1, 0};
+      setsockopt(fresh, SOL_SOCKET, SO_LINGER, &none, sizeof none);
+    }
+    if (fresh >= 0)
+      close(fresh);
   }
   freeaddrinfo(list);
   return connected;
@@ -121,13 +135,18 @@ static Failure stopped_at_start(const std::string &expected) {
 Control::Control(int32_t rank, int32_t world, const Address &address, double timeout) : rank_(rank), world_(world) {
   if (rank == 0)
     server_ = std::make_unique<Server>(world, address.port, address.host == "127.0.0.1");
-  Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;
-  std::string cause;
-  for (auto start = Clock::now(); (socket_ = try_connect(to, cause)) < 0;) {
-    const std::string awaited = "rank 0 to answer at " + to.text();
+  const Address to = rank == 0 ? Address{"127.0.0.1", address.port} : address;
+  const std::string awaited = "rank 0 to answer at " + to.text();
+  const auto end = begin_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout));
+  const auto wait = [&] {
     if (stop_wanted())
       throw stopped_at_start(awaited);
-    if (std::chrono::duration<double>(Clock::now() - start).count() > timeout)
+    return Clock::now() < end;
+  };
+  std::string cause;
+  Frame first;
+  while ((socket_ = try_connect(to, cause)) < 0 || !greet(first, cause, wait)) {
+    if (!wait())
       throw Failure{5, "expected " + awaited + " within " + seconds_text(timeout) + " s, got \"" + cause +
                            "\" on rank " + std::to_string(rank) +
                            "; set MASTER_ADDR to the host of rank 0 and MASTER_PORT to a free port of it"};
@@ -136,8 +155,29 @@ Control::Control(int32_t rank, int32_t world, const Address &address, double tim
   int on = 1;
   setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   setsockopt(socket_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-  send_frame(socket_, {FrameKind::hello, rank, world, "", ""});
+  if (first.kind == FrameKind::abort)
+    heard(first.rank, first.code, first.value);
   listener_ = std::thread([this] { listen(); });
+}
+
+/// Says hello on the fresh connection, and takes the answer. False and the cause, and no connection, when whoever is
+/// there is not rank 0 of a job.
+bool Control::greet(Frame &answer, std::string &cause, const std::function<bool()> &wait) {
+  bool heard = send_frame(socket_, {FrameKind::hello, rank_, world_, "", ""});
+  for (pollfd polled{socket_, POLLIN, 0}; heard && ::poll(&polled, 1, 50) <= 0;)
+    heard = wait();
+  const timeval most{5, 0}; // for the rest of what has begun to come
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+  if (heard && receive_frame(socket_, answer) &&
+      (answer.kind == FrameKind::welcome || answer.kind == FrameKind::abort)) {
+    const timeval forever{0, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever);
+    return true;
+  }
+  cause = "a server that is not rank 0 of a job";
+  close(socket_);
+  socket_ = -1;
+  return false;
 }
 
 Control::~Control() {

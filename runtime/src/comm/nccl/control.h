@@ -30,6 +30,7 @@ Address find_address();
 Address own_address();
 
 class Server;
+struct Frame;
 
 class Control {
 public:
@@ -72,6 +73,7 @@ public:
   void wait_for_others(double seconds);
 
 private:
+  bool greet(Frame &answer, std::string &cause, const std::function<bool()> &wait);
   void listen();
   void heard(int32_t culprit, int32_t code, const std::string &message);
 

@@ -6,7 +6,7 @@
 
 namespace lf::rt::nccl {
 
-enum class FrameKind : uint32_t { hello = 1, put, get, value, abort, leave, all_left, post };
+enum class FrameKind : uint32_t { hello = 1, welcome, put, get, value, abort, leave, all_left, post };
 
 struct Frame {
   FrameKind kind{};

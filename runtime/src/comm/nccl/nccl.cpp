@@ -4,6 +4,7 @@
 #include "comm/nccl/channel.h"
 #include "comm/nccl/communicator.h"
 #include "lf/driver_memory.h"
+#include "signals.h"
 
 #include <algorithm>
 #include <chrono>
@@ -199,6 +200,7 @@ std::shared_ptr<Transport> make_nccl_transport(lf_rank &c, const Address &addres
 }
 
 void tell_nccl_job(int32_t rank, int32_t world, const Failure &failure, double grace) {
+  SignalWatch watch; // a signal ends the telling, not the process: its code says what has failed
   const Address address = find_address();
   const double limit = rank == 0 ? grace : 30.0; // rank 0 may still be reading what is to be loaded
   std::fprintf(stderr, "lf: rank %d tells the others at %s, for up to %.0f s; a signal ends that\n", rank,

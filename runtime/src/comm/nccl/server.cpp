@@ -70,11 +70,15 @@ void Server::serve_once() {
   std::vector<pollfd> polled{{listening_, POLLIN, 0}};
   for (const Client &client : clients_)
     polled.push_back({client.socket, POLLIN, 0});
-  if (::poll(polled.data(), polled.size(), 50) <= 0)
+  if (::poll(polled.data(), polled.size(), 50) < 0)
     return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto mute = [&](const Client &client) {
+    return client.rank < 0 && now - client.since > std::chrono::seconds(10);
+  };
   std::vector<Client> gone;
   for (size_t i = polled.size(); i-- > 1;)
-    if (polled[i].revents && !receive(clients_[i - 1])) {
+    if ((polled[i].revents && !receive(clients_[i - 1])) || mute(clients_[i - 1])) {
       gone.push_back(clients_[i - 1]);
       clients_.erase(clients_.begin() + static_cast<int64_t>(i - 1));
     }
@@ -87,8 +91,24 @@ void Server::serve_once() {
     lost(client);
   }
   if (polled[0].revents)
-    if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0)
-      clients_.push_back({fresh, -1, false, ""});
+    accept_client();
+}
+
+void Server::accept_client() {
+  if (int fresh = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC); fresh >= 0) {
+    clients_.push_back({fresh});
+    return;
+  }
+  if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM)
+    return;
+  // Who has said nothing for longest makes room for who may be a rank.
+  auto oldest = std::find_if(clients_.begin(), clients_.end(), [](const Client &client) { return client.rank < 0; });
+  if (oldest == clients_.end()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // else it would be asked without a pause
+    return;
+  }
+  close(oldest->socket);
+  clients_.erase(oldest);
 }
 
 bool Server::receive(Client &client) {
@@ -144,6 +164,7 @@ void Server::greet(Client &client, const Frame &hello) {
                                 ", got a second one; give every process a rank of its own" + two_jobs
                           : worlds);
   client.rank = hello.rank;
+  send_frame(client.socket, {FrameKind::welcome, 0, world_, "", ""});
   connected_.fetch_add(1);
   if (same && ranks_.insert(hello.rank).second)
     met_.fetch_add(1);

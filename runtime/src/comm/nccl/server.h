@@ -7,6 +7,7 @@
 #include "comm/nccl/frame.h"
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -36,10 +37,12 @@ private:
     int socket = -1;
     int32_t rank = -1; ///< -1: none of the job, so far
     bool left = false;
-    std::string received; ///< the beginning of a frame
+    std::string received{};                                                         ///< the beginning of a frame
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now(); ///< connected
   };
   void serve();
   void serve_once();
+  void accept_client();
   /// Handles what the client has sent; false when its connection is over.
   bool receive(Client &);
   void handle(Client &, const Frame &);
