@@ -17,6 +17,8 @@ Failure current_failure() {
     return {3, "expected enough memory on the host, got a refused allocation"};
   } catch (const std::exception &e) {
     return {5, "expected no exception in the runtime, got " + quote(e.what())};
+  } catch (...) {
+    return {5, "expected no exception in the runtime, got one without words"};
   }
 }
 

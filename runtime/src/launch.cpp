@@ -342,14 +342,21 @@ int run_ranks(const lf_program *program, const LaunchOptions &options, const Bod
 }
 
 void tell_others([[maybe_unused]] const Failure &failure) {
-#if defined(LF_HAVE_NCCL)
   std::fflush(nullptr); // the telling may take seconds
   try {
-    if (const std::optional<Launcher> launcher = find_launcher(); launcher && launcher->world > 1)
-      tell_nccl_job(launcher->rank, launcher->world, failure, LaunchOptions().grace_seconds);
+    const std::optional<Launcher> launcher = find_launcher();
+    if (!launcher || launcher->world == 1)
+      return;
+    [[maybe_unused]] const double grace = LaunchOptions().grace_seconds;
+#if defined(LF_HAVE_NCCL)
+    tell_nccl_job(launcher->rank, launcher->world, failure, grace);
+#elif defined(LF_HAVE_MPI)
+    join_mpi(launcher->world, launcher->variable); // where the others wait for it
+    tell_mpi_job(failure);
+    end_mpi_job(failure.code, grace);
+#endif
   } catch (...) { // nobody to tell, or no memory to do it: the failure itself has been printed
   }
-#endif
 }
 
 } // namespace lf::rt

@@ -41,9 +41,8 @@ std::optional<Launcher> find_launcher();
 int run_ranks(const lf_program *program, const LaunchOptions &options, const std::function<void(lf_rank &)> &body);
 
 /// Tells the other ranks of a launcher's job, if this process is one of its ranks, that it cannot take part, and why,
-/// for one that has not joined yet. The failure has been printed. Takes up to half a minute where rank 0 does not
-/// answer; on rank 0, some seconds where others do not come. Tells nobody where the launcher itself ends the others
-/// (MPI).
+/// for one that has not joined yet. The failure has been printed. With nccl it takes up to half a minute where rank 0
+/// does not answer; on rank 0, some seconds where others do not come. With mpi it ends the job, and does not return.
 void tell_others(const Failure &failure);
 
 } // namespace lf::rt

@@ -6,7 +6,6 @@
 #include "signals.h"
 
 #include <atomic>
-#include <csignal>
 #include <unistd.h>
 
 namespace lf::rt {
@@ -14,7 +13,6 @@ namespace {
 
 std::atomic<int> wanted{0}; // the signal
 static_assert(std::atomic<int>::is_always_lock_free, "read by all threads, written by a handler");
-struct sigaction before_term, before_usr1;
 
 void note(int signal) {
   if (wanted)
@@ -25,19 +23,19 @@ void note(int signal) {
 } // namespace
 
 SignalWatch::SignalWatch() {
-  wanted = 0;
+  before_ = wanted.exchange(0);
   struct sigaction action = {};
   action.sa_handler = note;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGTERM, &action, &before_term);
-  sigaction(SIGUSR1, &action, &before_usr1);
+  sigaction(SIGTERM, &action, &before_term_);
+  sigaction(SIGUSR1, &action, &before_usr1_);
 }
 
 SignalWatch::~SignalWatch() {
-  sigaction(SIGTERM, &before_term, nullptr);
-  sigaction(SIGUSR1, &before_usr1, nullptr);
-  wanted = 0;
+  sigaction(SIGTERM, &before_term_, nullptr);
+  sigaction(SIGUSR1, &before_usr1_, nullptr);
+  wanted = before_;
 }
 
 bool stop_wanted() { return wanted != 0; }

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <csignal>
+
 namespace lf::rt {
 
 /// Handlers live as long as this object; the ones before are put back.
@@ -15,6 +17,10 @@ public:
   ~SignalWatch();
   SignalWatch(const SignalWatch &) = delete;
   SignalWatch &operator=(const SignalWatch &) = delete;
+
+private:
+  struct sigaction before_term_ = {}, before_usr1_ = {};
+  int before_ = 0; ///< what an outer watch has seen
 };
 
 /// True once a signal came (in this process, under the present SignalWatch).

@@ -264,25 +264,19 @@ void save_checkpoint(lf_rank &c, const std::string &directory) {
   Communicator &world = *c.comms[static_cast<size_t>(c.program->world_comm)];
   const std::string name = step_folder(c.step.step), temporary = directory + "/." + name + ".tmp";
   std::error_code ignored;
-  try {
-    if (c.rank == 0) {
-      fs::remove_all(temporary, ignored); // what a killed run left
-      make_folder("--save", temporary);
-      write_text(temporary + "/plan.json", c.program->plan ? c.program->plan : "");
-    }
-    world.barrier("save: folder made");
-    write_rank_file(c, world, temporary);
-    world.barrier("save: files written");
-    if (c.rank == 0) {
-      publish_folder(temporary, directory + "/" + name);
-      write_text(directory + latest, std::to_string(c.step.step) + "\n");
-    }
-    world.barrier("save: published");
-  } catch (...) {
-    if (c.rank == 0) // a part of a checkpoint would keep a full disk full
-      fs::remove_all(temporary, ignored);
-    throw;
+  if (c.rank == 0) {
+    fs::remove_all(temporary, ignored); // what a killed run left
+    make_folder("--save", temporary);
+    write_text(temporary + "/plan.json", c.program->plan ? c.program->plan : "");
   }
+  world.barrier("save: folder made");
+  write_rank_file(c, world, temporary);
+  world.barrier("save: files written");
+  if (c.rank == 0) {
+    publish_folder(temporary, directory + "/" + name);
+    write_text(directory + latest, std::to_string(c.step.step) + "\n");
+  }
+  world.barrier("save: published");
 }
 
 } // namespace lf::rt

@@ -31,10 +31,11 @@ CheckpointInfo find_checkpoint(const std::string &directory, const lf_program &)
 /// Reads this rank's file: arenas, step, consumed samples, seed. Throws Failure 4 when its check sum is wrong.
 void load_checkpoint(lf_rank &, const CheckpointInfo &);
 
-/// Removes what killed runs left unfinished. No other run saves to the folder meanwhile (FolderLock).
+/// Removes what runs left unfinished: a part of a checkpoint would keep a full disk full. Nobody saves to the folder
+/// meanwhile (FolderLock::alone()).
 void drop_unfinished(const std::string &directory);
 
-/// Writes and publishes DIR/iter_<finished steps>. All ranks call it together. Nothing unfinished stays when it throws.
+/// Writes and publishes DIR/iter_<finished steps>. All ranks call it together.
 void save_checkpoint(lf_rank &, const std::string &directory);
 
 } // namespace lf::rt

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
@@ -69,22 +70,43 @@ void AtomicFile::publish() {
   sync_folder(fs::path(path).parent_path().string());
 }
 
-bool write_whole(int descriptor, const void *bytes, size_t count) {
+bool write_whole(int descriptor, const void *bytes, size_t count, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  auto moved = Clock::now();
   for (const char *from = static_cast<const char *>(bytes); count > 0;) {
     pollfd polled{descriptor, POLLOUT, 0};
-    if (::poll(&polled, 1, 100) <= 0) { // nobody takes it now
-      if (!stop_wanted())
+    const int ready = ::poll(&polled, 1, 100);
+    if (ready < 0 && errno != EINTR)
+      return false;
+    if (ready <= 0) { // nobody takes it now
+      const double waited = std::chrono::duration<double>(Clock::now() - moved).count();
+      if (waited < (stop_wanted() ? std::min(seconds, 3.0) : seconds))
         continue;
-      errno = EINTR;
+      errno = stop_wanted() ? EINTR : ETIMEDOUT;
       return false;
     }
     const ssize_t written = ::write(descriptor, from, count);
     if (written < 0 && errno != EINTR && errno != EAGAIN)
       return false;
-    from += std::max<ssize_t>(written, 0);
-    count -= static_cast<size_t>(std::max<ssize_t>(written, 0));
+    if (written <= 0)
+      continue;
+    moved = Clock::now();
+    from += written;
+    count -= static_cast<size_t>(written);
   }
   return true;
+}
+
+std::string place_of(const std::string &path) {
+  std::error_code failed;
+  fs::path place = path;
+  for (int links = 0; links < 40 && fs::is_symlink(place, failed); ++links) {
+    const fs::path target = fs::read_symlink(place, failed);
+    if (failed)
+      break;
+    place = target.is_absolute() ? target : place.parent_path() / target;
+  }
+  return place.string();
 }
 
 void write_text(const std::string &path, const std::string &text) {
@@ -120,10 +142,14 @@ void check_writable(const std::string &what, const std::string &folder) {
   unlink(probe.c_str());
 }
 
-bool lock_file(int descriptor) {
+bool lock_file(int descriptor, bool *taken) {
+  if (taken)
+    *taken = false;
   while (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
     if (errno != EINTR)
       return errno != EWOULDBLOCK;
+  if (taken)
+    *taken = true;
   return true;
 }
 
@@ -133,7 +159,7 @@ FolderLock::FolderLock(const std::string &what, const std::string &folder) {
   if (descriptor < 0)
     throw Failure{4, what + ": " + quote(path) + ": expected a file that can be written to, got: " + std::strerror(errno)};
   char text[256] = {};
-  if (!lock_file(descriptor)) {
+  if (!lock_file(descriptor, &alone_)) {
     ssize_t length = pread(descriptor, text, sizeof text - 1, 0);
     std::string holder(text, static_cast<size_t>(std::max<ssize_t>(length, 0)));
     if (std::any_of(holder.begin(), holder.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
@@ -170,8 +196,14 @@ void publish_folder(const std::string &from, const std::string &to) {
         fail("replace it by " + quote(from), to);
       std::string old = to + ".old"; // no exchange on this file system: two renames
       fs::remove_all(old, ignored);
-      if (std::rename(to.c_str(), old.c_str()) != 0 || std::rename(from.c_str(), to.c_str()) != 0)
+      if (std::rename(to.c_str(), old.c_str()) != 0)
+        fail("rename it to " + quote(old), to);
+      if (std::rename(from.c_str(), to.c_str()) != 0) {
+        const int reason = errno;
+        std::rename(old.c_str(), to.c_str()); // the old one is better than none
+        errno = reason;
         fail("replace it by " + quote(from), to);
+      }
       fs::remove_all(old, ignored);
     }
     fs::remove_all(from, ignored);

@@ -29,9 +29,12 @@ private:
   int descriptor = -1;
 };
 
-/// Writes all of it to an open descriptor, whether that blocks or not. False, and errno, when that fails; EINTR when
-/// nobody takes it and a signal to stop has come.
-bool write_whole(int descriptor, const void *bytes, size_t count);
+/// Writes all of it to an open descriptor, whether that blocks or not. False, and errno, when that fails; ETIMEDOUT
+/// when nobody takes any of it for so many seconds; EINTR for three seconds when a signal to stop has come.
+bool write_whole(int descriptor, const void *bytes, size_t count, double seconds);
+
+/// What is at the end of the links that `path` may be, whether it is there or not: the name that a new file is to have.
+std::string place_of(const std::string &path);
 
 /// Writes a small text file so.
 void write_text(const std::string &path, const std::string &text);
@@ -42,9 +45,9 @@ std::string read_text(const std::string &what, const std::string &path);
 void make_folder(const std::string &what, const std::string &path);
 /// make_folder, then proves that a file can be created in it.
 void check_writable(const std::string &what, const std::string &folder);
-/// Keeps an open file from other runs until it is closed. False when another run has it; a file system without locks lets
-/// everyone in.
-bool lock_file(int descriptor);
+/// Keeps an open file from other runs until it is closed. False when another run has it; a file system without locks
+/// lets everyone in, but does not say `taken`.
+bool lock_file(int descriptor, bool *taken = nullptr);
 
 /// Keeps a folder from other runs that ask for it so, by a lock on the file ".lf-lock" in it; the system lets go of it when
 /// the process ends, however it does.
@@ -56,8 +59,12 @@ public:
   FolderLock(const FolderLock &) = delete;
   FolderLock &operator=(const FolderLock &) = delete;
 
+  /// False where the file system has no locks: another run may save to the folder, too.
+  bool alone() const { return alone_; }
+
 private:
   int descriptor = -1;
+  bool alone_ = false;
 };
 
 /// Brings a folder's entries to the disk.

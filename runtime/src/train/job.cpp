@@ -12,18 +12,15 @@
 #include "files.h"
 #include "initial_weights.h"
 #include "metrics.h"
+#include "outputs.h"
 #include "real.h"
 #include "replicas.h"
 #include "text.h"
 #include "trace_file.h"
 
 #include <chrono>
-#include <filesystem>
-#include <set>
 
 namespace lf::rt {
-
-namespace fs = std::filesystem;
 
 namespace {
 
@@ -39,75 +36,6 @@ void find_weights(Job &job) {
     throw Failure{4, "--load: " + quote(path) +
                          ": expected a folder with \"model.safetensors\", \"model.safetensors.index.json\" or "
                          "\"latest_checkpointed_iteration.txt\", got none of them"};
-}
-
-/// Whether `path` is, or would be, a file of a checkpoint, of weights or of gradients in `folder`.
-bool belongs_to(const std::string &folder, const std::string &path) {
-  std::error_code failed;
-  const fs::path inside = fs::weakly_canonical(fs::absolute(path, failed), failed)
-                              .lexically_relative(fs::weakly_canonical(fs::absolute(folder, failed), failed));
-  if (failed || inside.empty() || *inside.begin() == ".." || *inside.begin() == ".")
-    return false;
-  const std::string first = inside.begin()->string();
-  static const std::set<std::string> names = {"latest_checkpointed_iteration.txt", ".lf-lock", "config.json",
-                                              "model.safetensors.index.json"};
-  return names.count(first) || first.rfind("iter_", 0) == 0 || first.rfind(".iter_", 0) == 0 ||
-         inside.extension() == ".safetensors";
-}
-
-/// Another name of a file in the folder, or below it.
-bool is_linked_in(const std::string &folder, const std::string &path) {
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    std::error_code other;
-    if (at->is_regular_file(other) && fs::equivalent(at->path(), path, other))
-      return true;
-  }
-  return false;
-}
-
-/// A file that a run writes must be its own.
-void check_output_file(const Options &o, const char *flag, const std::string &path) {
-  const std::string folder = fs::path(path).parent_path().string();
-  check_writable(flag, folder.empty() ? "." : folder);
-  const auto refuse = [&](const std::string &expected, const std::string &got) {
-    throw Failure{4, std::string(flag) + ": " + quote(path) + ": expected " + expected + ", got " + got};
-  };
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored))
-    refuse("a file", "a directory");
-  for (const std::string &word : o.data_path) // a word may be a prefix of two files
-    for (const char *suffix : {"", ".bin", ".idx"})
-      if (fs::equivalent(path, word + suffix, ignored))
-        refuse("a file of its own", "the data of --data-path");
-  for (const auto &[other, place] :
-       {std::pair("--load", &o.load), std::pair("--save", &o.save), std::pair("--save-hf", &o.save_hf),
-        std::pair("--dump-gradients", &o.dump_gradients)})
-    if (!place->empty() && belongs_to(*place, path))
-      refuse("a file of its own", "a name that the folder of " + std::string(other) + " has for a file of its");
-  if (!o.load.empty() && fs::is_regular_file(path, ignored) && fs::hard_link_count(path, ignored) > 1 &&
-      is_linked_in(o.load, path))
-    refuse("a file of its own", "a file of --load");
-}
-
-void check_outputs(const Options &o) {
-  if (!o.save.empty())
-    check_writable("--save", o.save);
-  if (!o.save_hf.empty())
-    check_writable("--save-hf", o.save_hf);
-  if (!o.dump_gradients.empty())
-    check_writable("--dump-gradients", o.dump_gradients);
-  for (const auto &[flag, path] : {std::pair("--metrics", &o.metrics), std::pair("--trace", &o.trace)})
-    if (!path->empty())
-      check_output_file(o, flag, *path);
-  std::error_code ignored;
-  const bool both = !o.metrics.empty() && !o.trace.empty() && !fs::is_character_file(o.trace, ignored);
-  auto whole = [&](const std::string &path) { // absolute first: a relative path to nothing would stay relative
-    return fs::weakly_canonical(fs::absolute(path, ignored), ignored);
-  };
-  const bool named = both && whole(o.trace) == whole(o.metrics) && !whole(o.trace).empty();
-  if (named || (both && fs::equivalent(o.trace, o.metrics, ignored)))
-    throw Failure{2, "--trace: " + quote(o.trace) + ": expected a file of its own, got the file of --metrics"};
 }
 
 } // namespace
@@ -152,7 +80,8 @@ void train(Job &job, lf_rank &c) {
   c.tokens = std::make_shared<TokenSource>(*job.data);
   if (c.rank == 0 && !o.save.empty()) { // before anything is written; the first wait for rank 0 tells the others
     job.saving = std::make_unique<FolderLock>("--save", o.save);
-    drop_unfinished(o.save);
+    if (job.saving->alone())
+      drop_unfinished(o.save);
   }
   std::unique_ptr<TraceRecording> trace;
   if (!o.trace.empty())
@@ -208,25 +137,23 @@ void train(Job &job, lf_rank &c) {
     trace->stop();
   if (!o.save.empty() && saved != c.step.step)
     save_checkpoint(c, o.save);
-  metrics.check();
   const bool stopped = c.step.stop && c.step.step < job.steps;
   if (!o.save_hf.empty() && !stopped)
     save_hf(c, o.save_hf);
-  if (stopped) {
+  if (!stopped) {
+    metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
+    if (replicas_asked())
+      check_replicas(c);
+  } else {
     job.stopped = true;
-    if (c.rank == 0)
+    if (c.rank == 0 && !metrics.failed())
       std::printf("stopped by a signal after step %lld of %lld%s\n", static_cast<long long>(c.step.step),
                   static_cast<long long>(job.steps), o.save.empty() ? ", not saved (--save DIR was not given)" : "");
     std::fflush(stdout);
-    if (trace)
-      trace->write();
-    return;
   }
-  metrics.summary(report, c.step.step - c.step.first, ms_since(begin) * 1e-3);
-  if (replicas_asked())
-    check_replicas(c);
-  if (trace) // last: a file that cannot be written costs nothing else
+  if (trace) // last: what cannot be written costs nothing else
     trace->write();
+  metrics.check();
 }
 
 } // namespace lf::rt

@@ -1,7 +1,7 @@
 //===- json.h - JSON of files that come from elsewhere --------------------===//
 //
-// Read whole or refused: a key that comes twice would hide something, and what is nested without end has no end of calls that
-// compare or print it.
+// Read whole or refused: a key that comes twice would hide something, and what is nested without end has no end of
+// calls that compare or print it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -6,6 +6,8 @@
 #include "../comm/mesh.h"
 #include "../launch.h"
 #include "../signals.h"
+#include "checkpoint.h"
+#include "files.h"
 #include "job.h"
 
 #include <csignal>
@@ -44,6 +46,8 @@ extern "C" int lf_main(int argc, char **argv, const lf_program *program) try {
   launch.cpu_threads = job->options.cpu_threads;
   launch.seed = job->seed;
   int code = run_ranks(program, launch, [&](lf_rank &c) { train(*job, c); });
+  if (code != 0 && job->saving && job->saving->alone()) // no rank runs any more
+    drop_unfinished(job->options.save);
   return code == 0 && job->stopped ? 75 : code;
 } catch (...) {
   const Failure failure = current_failure();

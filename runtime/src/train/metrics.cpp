@@ -41,7 +41,7 @@ static bool drop_later_steps(const std::string &path, int64_t last) {
   }
   if (kept.size() == text.size())
     return false;
-  write_text(path, kept);
+  write_text(place_of(path), kept);
   return true;
 }
 
@@ -86,9 +86,10 @@ void Metrics::open_file() {
   }
 }
 
-/// What cannot be written ends the run after the next step, which is saved: steps cost more than their lines.
+/// Steps cost more than their lines: where the next one can be saved the run ends with it, else it goes on to its end.
 void Metrics::write_line(const std::string &line, int64_t step) {
-  if (silent_ || write_whole(file, line.data(), line.size()))
+  // The other ranks wait for this one meanwhile.
+  if (silent_ || write_whole(file, line.data(), line.size(), c.transport->timeout_seconds / 2))
     return;
   silent_ = true;
   const std::string place = "--metrics: " + quote(c.options->metrics);
@@ -97,8 +98,11 @@ void Metrics::write_line(const std::string &line, int64_t step) {
                  static_cast<long long>(step));
     return;
   }
-  failure_ = place + ": expected to write step " + std::to_string(step) + ", got: " + std::strerror(errno);
-  c.step.stop_asked = true;
+  failure_ = place + ": expected to write step " + std::to_string(step) +
+             ", got: " + (errno == ETIMEDOUT ? "a reader that takes nothing" : std::strerror(errno));
+  c.step.stop_asked = !c.options->save.empty();
+  std::fprintf(stderr, "warning: %s; the run %s\n", failure_.c_str(),
+               c.step.stop_asked ? "saves after the next step, and ends" : "goes on without them");
 }
 
 void Metrics::check() const {

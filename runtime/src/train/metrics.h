@@ -35,7 +35,9 @@ public:
   void start(int64_t steps, const std::string &weights);
   /// All ranks call it after each step.
   void report(const StepReport &);
-  /// Throws Failure 4 when a step could not be written to --metrics; the job was asked to end then, and has saved.
+  /// A step could not be written to --metrics. With --save the job was asked to end then.
+  bool failed() const { return !failure_.empty(); }
+  /// Throws Failure 4 when failed().
   void check() const;
   /// The last lines of the log, with where a device's memory went. All ranks call it.
   void summary(const StepReport &last, int64_t steps, double seconds);

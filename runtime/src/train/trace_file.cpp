@@ -15,9 +15,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,14 +161,9 @@ std::string trace_events(const std::vector<TraceEntry> &log, int32_t rank, int32
 
 static Failure not_written(const std::string &path, int reason) {
   return {4, "--trace: " + quote(path) + ": expected a file that can be written to, got: " +
-                 (reason == ENXIO ? "a pipe that nobody reads, or a socket" : std::strerror(reason))};
-}
-
-/// What a new file takes the place of: the file that a link names.
-static std::string place_of(const std::string &path) {
-  std::error_code failed;
-  const std::string place = std::filesystem::canonical(path, failed).string();
-  return failed ? path : place;
+                 (reason == ENXIO       ? "a pipe that nobody reads, or a socket"
+                  : reason == ETIMEDOUT ? "a reader that takes nothing"
+                                        : std::strerror(reason))};
 }
 
 TraceRecording::TraceRecording(lf_rank &c, const std::string &path) : c_(c), path_(path) {
@@ -237,8 +232,11 @@ void TraceRecording::write() {
     } catch (const Failure &failure) {
       throw Failure{4, "--trace: " + failure.message};
     }
-  if (!write_whole(special_, text.data(), text.size()))
-    throw not_written(path_, errno);
+  if (!write_whole(special_, text.data(), text.size(), c_.transport->timeout_seconds / 2)) {
+    if (errno != EINTR)
+      throw not_written(path_, errno);
+    std::fprintf(stderr, "warning: --trace: %s: a part of it is not written: nobody reads\n", quote(path_).c_str());
+  }
   if (close(std::exchange(special_, -1)) != 0)
     throw not_written(path_, errno);
 }

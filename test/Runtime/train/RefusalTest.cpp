@@ -142,6 +142,12 @@ TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
   EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt").substr(0, 4), "4000");
 }
 
+void expect_code(int code, const TinyProgram &tiny, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--train-iters", "2", "--lr", "0.01"});
+  Result result = run(tiny, arguments);
+  EXPECT_EQ(result.code, code) << result.err;
+}
+
 // Files of this run's own folders are written by what they are for alone.
 TEST(Refusal, OutputsInThePlaceOfOthers) {
   Folder folder;
@@ -151,6 +157,14 @@ TEST(Refusal, OutputsInThePlaceOfOthers) {
   fs::create_symlink(load + "/model.safetensors", folder / "link");
   fs::create_hard_link(load + "/model.safetensors", folder / "hard");
   const std::string weights = read_file(load + "/model.safetensors");
+  write_file(folder / "t.tmp", read_file(tokens)); // what a file "t" would be written as first
+  expect_code(4, tiny, {"--data-path", folder / "t.tmp", "--trace", folder / "t"});
+  EXPECT_EQ(read_file(folder / "t.tmp"), read_file(tokens));
+  ASSERT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--lr", "0.01", "--save", folder / "ck"}).code, 0);
+  fs::create_hard_link(folder / "ck/iter_0000001/rank_00000.lfckpt", folder / "rank");
+  expect_code(4, tiny, {"--data-path", tokens, "--save", folder / "ck", "--metrics", folder / "rank"});
+  expect_code(4, tiny, {"--data-path", tokens, "--save", folder / "ck", "--dump-gradients", folder / "ck/iter_0000002"});
+  expect_code(4, tiny, {"--data-path", tokens, "--save", folder / "ck", "--save-hf", folder / "ck/iter_0000001"});
   for (const std::string &path :
        {load + "/model.safetensors", load + "/new.safetensors", folder / "link", folder / "hard", load + "/config.json",
         save + "/latest_checkpointed_iteration.txt", save + "/iter_0000001/rank_00000.lfckpt", save + "/.lf-lock"})
@@ -162,11 +176,21 @@ TEST(Refusal, OutputsInThePlaceOfOthers) {
                 std::string::npos)
           << result.err;
     }
+  fs::create_symlink(save + "/latest_checkpointed_iteration.txt", folder / "to-come");
+  for (const std::string &path : {folder / "to-come", save + "/latest_checkpointed_iteration.txt.tmp",
+                                  save + "/.iter_0000003.tmp/plan.json", load + "/model.safetensors.tmp"})
+    EXPECT_EQ(
+        run(tiny, {"--data-path", tokens, "--train-iters", "1", "--load", load, "--save", save, "--metrics", path})
+            .code,
+        4)
+        << path;
   EXPECT_EQ(read_file(load + "/model.safetensors"), weights);
   EXPECT_EQ(run(tiny, {"--data-path", tokens, "--train-iters", "1", "--load", load, "--save", save, "--metrics",
-                       save + "/m.jsonl"})
+                       save + "/iter_times.jsonl"})
                 .code,
             0); // beside them is a place as any
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder / "x.tmp", "--trace", folder / "x"}).code, 2);
+  EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder / "x", "--trace", folder / "x.tmp"}).code, 2);
   write_file(folder / "m", "");
   fs::create_hard_link(folder / "m", folder / "same");
   EXPECT_EQ(run(tiny, {"--data-path", tokens, "--metrics", folder / "m", "--trace", folder / "same"}).code, 2);
@@ -194,6 +218,37 @@ TEST(Refusal, MetricsThatCannotBeWrittenCostNoSteps) {
       << result.err;
   EXPECT_NE(result.err.find("got: Broken pipe"), std::string::npos) << result.err;
   EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+}
+
+// Nor one that stands still: the ranks that wait meanwhile do not time out.
+TEST(Refusal, MetricsThatNobodyTakesCostNoSteps) {
+  Folder folder;
+  TinyProgram tiny(1, 2, 1);
+  const std::string tokens = write_tokens(folder);
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  setenv("LF_TIMEOUT_SECONDS", "3", 1);
+  Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1000000", "--lr", "0.01", "--save", folder / "s",
+                             "--metrics", folder / "pipe"});
+  unsetenv("LF_TIMEOUT_SECONDS");
+  close(reader);
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(result.err.find("got: a reader that takes nothing"), std::string::npos) << result.err;
+  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+}
+
+// Where no step can be saved, the run goes on to what it was for.
+TEST(Refusal, MetricsThatCannotBeWrittenCostNoWeights) {
+  Folder folder;
+  Result result = run(TinyProgram(1, 1, 1), {"--data-path", write_tokens(folder), "--train-iters", "5", "--lr", "0.01",
+                                             "--save-hf", folder / "hf", "--metrics", "/dev/full"});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_NE(result.err.find("--metrics: \"/dev/full\": expected to write step 1, got: No space left on device"),
+            std::string::npos)
+      << result.err;
+  EXPECT_NE(result.out.find("done: 5 steps"), std::string::npos) << result.out;
+  EXPECT_TRUE(fs::exists(folder / "hf/model.safetensors"));
 }
 
 // One that takes nothing keeps no signal from ending the run.

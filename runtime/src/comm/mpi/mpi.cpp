@@ -62,19 +62,7 @@ public:
     }
   }
 
-  void abort(const Failure &failure) override {
-    Session &s = session();
-    s.mine.code = failure.code;
-    s.mine.culprit = rank();
-    for (size_t i = 0; i + 1 < sizeof s.mine.text && i < failure.message.size(); ++i)
-      s.mine.text[i] = failure.message[i];
-    try {
-      for (int32_t other = 0; other < world(); ++other)
-        if (other != rank())
-          s.tell(abort_tag, other, sizeof s.mine);
-    } catch (const Failure &) { // MPI itself is broken: end_mpi_job ends the others
-    }
-  }
+  void abort(const Failure &failure) override { tell_mpi_job(failure); }
 
 private:
   struct Buffered {

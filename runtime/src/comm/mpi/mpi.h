@@ -17,6 +17,8 @@ namespace lf::rt {
 int32_t join_mpi(int32_t world, const std::string &variable);
 /// The door of this process. After join_mpi; the ranks make their transports in step (MPI_Comm_dup).
 std::shared_ptr<Transport> make_mpi_transport(const Attached &);
+/// Tells all other ranks that this one cannot go on. After join_mpi.
+void tell_mpi_job(const Failure &);
 /// Ends the job, on every rank, with `code`: after all ranks have reported, or after `grace_seconds`. MPI_Abort
 [[noreturn]] void end_mpi_job(int code, double grace_seconds);
 

@@ -85,6 +85,20 @@ int32_t join_mpi(int32_t world, const std::string &variable) {
   return s.rank;
 }
 
+void tell_mpi_job(const Failure &failure) {
+  Session &s = session();
+  s.mine.code = failure.code;
+  s.mine.culprit = s.rank;
+  for (size_t i = 0; i + 1 < sizeof s.mine.text && i < failure.message.size(); ++i)
+    s.mine.text[i] = failure.message[i];
+  try {
+    for (int other = 0; other < s.world; ++other)
+      if (other != s.rank)
+        s.tell(abort_tag, other, sizeof s.mine);
+  } catch (const Failure &) { // MPI itself is broken: end_mpi_job ends the others
+  }
+}
+
 void end_mpi_job(int code, double grace_seconds) {
   Session &s = session();
   const bool culprit = s.mine.code != 0;

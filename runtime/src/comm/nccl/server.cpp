@@ -159,7 +159,15 @@ void Server::greet(Client &client, const Frame &hello) {
     return send_away("expected a rank below " + std::to_string(world_) + ", got " + std::to_string(hello.rank));
   if (!same && complete) // of another job: this one has all of its ranks
     return send_away(worlds);
-  if (std::any_of(clients_.begin(), clients_.end(), [&](const Client &other) { return other.rank == hello.rank; }))
+  const bool second =
+      std::any_of(clients_.begin(), clients_.end(), [&](const Client &other) { return other.rank == hello.rank; });
+  if (second && same && aborted_) { // its place was taken, perhaps by who ended the job
+    if (ranks_.insert(hello.rank).second)
+      met_.fetch_add(1);
+    send_frame(client.socket, *aborted_);
+    return;
+  }
+  if (second)
     return send_away(same ? "expected one process with RANK=" + std::to_string(hello.rank) +
                                 ", got a second one; give every process a rank of its own" + two_jobs
                           : worlds);
