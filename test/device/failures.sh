@@ -23,6 +23,9 @@ LF_TIMEOUT_SECONDS=6 world=$ranks start_job 29801 $((ranks - 1)) "$log.missing" 
 wait_job
 expect "a rank that never starts" 5 $? "expected rank $((ranks - 1)) to arrive within" "$log".missing.*.log
 
+limited 60 "$folder/small/too-big" --data-path "$folder/small/tokens.bin" > "$log.memory.log" 2>&1
+expect "too little memory" 3 $? 'expected [0-9]+ MiB free on GPU 0 for 1 rank, got [0-9]+ MiB; pipeline rank 0 has parameters [0-9]+ MiB, .* the plan:' "$log.memory.log"
+
 # The last rank is not started; the others are told to stop while they wait for it.
 world=$ranks start_job 29803 $((ranks - 1)) "$log.stopped" "${long[@]}"
 sleep 8
