@@ -11,11 +11,11 @@ namespace lf {
 
 static std::string plain(int64_t n) { return std::to_string(n); }
 
-/// Peak of the worst rank in bytes; 0 for a plan that is not legal.
-static int64_t peakOf(CompileRequest &request, const ModelConfig &model) {
+/// What the worst rank needs, in bytes; 0 for a plan that is not legal.
+static int64_t neededBy(CompileRequest &request, const ModelConfig &model) {
   try {
     resolvePlan(request.plan, model);
-    return compile(request, model, Phase::runtime, /*printed=*/false).report->largest().memory.peak();
+    return compile(request, model, Phase::runtime, /*printed=*/false).report->largest().memory.needed();
   } catch (const Error &) {
     return 0;
   }
@@ -39,10 +39,10 @@ std::vector<std::string> fittingChanges(const CompileRequest &request, const Mod
         if (request.dataParallelStated && other.plan.dp != plan.dp)
           flags += " --data-parallel-size " + plain(other.plan.dp);
       }
-      int64_t peak = peakOf(other, model);
-      if (peak == 0 || peak > plan.memoryBudget)
+      const int64_t needed = neededBy(other, model);
+      if (needed == 0 || needed > plan.memoryBudget)
         continue;
-      fits.push_back(flags + ": " + bytesText(peak) + " a rank, on " + plain(other.plan.world()) + " ranks");
+      fits.push_back(flags + ": " + bytesText(needed) + " a rank, on " + plain(other.plan.world()) + " ranks");
       return;
     }
   };
@@ -60,7 +60,9 @@ std::vector<std::string> fittingChanges(const CompileRequest &request, const Mod
     p.microBatch = size;
     return "--micro-batch-size " + plain(size);
   });
-  auto doublings = [](int64_t size) { return std::vector<int64_t>{2 * size, 4 * size, 8 * size}; };
+  auto doublings = [](int64_t size) {
+    return std::vector<int64_t>{2 * size, 4 * size, 8 * size, 16 * size, 32 * size, 64 * size};
+  };
   search(doublings(plan.tp), [](ParallelPlan &p, int64_t size) {
     p.tp = size;
     return "--tensor-model-parallel-size " + plain(size);

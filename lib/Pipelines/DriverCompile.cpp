@@ -67,6 +67,10 @@ static void warnOfEmptyStages(const PlanReport &report) {
 int runCompile(const CompileRequest &request, const ModelConfig &model, const std::string &tool) {
   refuseOverwrites(request);
   bool stops = !request.stopAfter.empty();
+  if (stops && request.dryRun)
+    throw usage(
+        "\"--dry-run\": expected no \"--stop-after\" beside it, which prints the program after a phase instead of "
+        "what the plan costs, got both; remove one of the two");
   Phase last = stops ? parsePhase(request.stopAfter, "--stop-after") : request.dryRun ? Phase::runtime : Phase::emit;
   for (const std::string &notice : request.plan.notices)
     std::cerr << "notice: " << notice << "\n";
@@ -98,7 +102,7 @@ int runCompile(const CompileRequest &request, const ModelConfig &model, const st
   if (!request.report.empty())
     writeFile(request.report, htmlReport(*report), "--report");
   if (last >= Phase::runtime && request.plan.memoryBudget > 0 &&
-      report->largest().memory.peak() > request.plan.memoryBudget)
+      report->largest().memory.needed() > request.plan.memoryBudget)
     checkBudget(*report, fittingChanges(request, model));
 
   if (stops || request.emit == "cpp") {

@@ -136,8 +136,7 @@ static void refuseDerived(const std::vector<std::string> &args) {
                 "; for example --world-size 16 --tp 2 --pp 2 gives dp 4");
 }
 
-/// Throws what is wrong with a command line, all in one answer: the first as the error, the others as notes, each once.
-static void refuse(std::vector<std::string> wrong) {
+void refuseAll(const std::vector<std::string> &wrong) {
   std::vector<std::string> notes;
   for (const std::string &text : wrong)
     if (text != wrong.front() && std::find(notes.begin(), notes.end(), text) == notes.end())
@@ -197,7 +196,7 @@ Arguments parseArguments(const std::vector<std::string> &args) {
   }
   if (!elsewhere.empty())
     wrong.push_back(forExecutable(elsewhere));
-  refuse(std::move(wrong));
+  refuseAll(wrong);
   return out;
 }
 

@@ -33,6 +33,10 @@ struct Arguments {
 /// belongs elsewhere. The first mistake of the line is the error, each other one a note. `args` has no program name.
 Arguments parseArguments(const std::vector<std::string> &args);
 
+/// Throws what is wrong, all in one answer: the first as the error, the others as notes, each once. Nothing when
+/// nothing is.
+void refuseAll(const std::vector<std::string> &wrong);
+
 /// Checks values (types, ranges, choices, not implemented yet) and makes a Given of them.
 Given giveFlag(const Flag &, std::vector<std::string> values, const std::string &origin);
 

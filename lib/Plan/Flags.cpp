@@ -100,8 +100,8 @@ void planFlags(std::vector<Flag> &t) {
   t.push_back({"ignore-config-field", Kind::words, Stand::plan, "", "shapes", "NAME...",
                "accept fields of the model file unread"});
   t.push_back(toggle(Stand::plan, "numerics", "deterministic-mode", "two runs give the same bits"));
-  t.push_back(
-      {"memory-budget", Kind::integer, Stand::plan, "", "numerics", "BYTES", "refuse plans whose ranks need more"});
+  t.push_back({"memory-budget", Kind::integer, Stand::plan, "", "numerics", "BYTES",
+               "refuse plans of which a rank needs more, with the driver's share on a GPU"});
   t.back().most = int64_t{1} << 60;
   t.push_back({"target", Kind::word, Stand::plan, "cpu", "files", "NAME", "cpu or cuda", {}, {"cpu", "cuda"}});
 }

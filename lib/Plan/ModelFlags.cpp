@@ -22,9 +22,10 @@ static bool scaled(const ModelConfig &m) {
 }
 
 void checkModelFlags(const GivenFlags &given, const ModelConfig &m) {
-  auto refuse = [](const Given &g, const std::string &file) {
-    throw usage(g.origin + ": expected " + file + " as the model file says, got " + quote(g.value()) +
-                "; remove the flag or change the model file");
+  std::vector<std::string> wrong;
+  auto refuse = [&](const Given &g, const std::string &file) {
+    wrong.push_back(g.origin + ": expected " + file + " as the model file says, got " + quote(g.value()) +
+                    "; remove the flag or change the model file");
   };
   auto integer = [&](const char *name, int64_t file) {
     if (auto it = given.find(name); it != given.end() && it->second.value() != std::to_string(file))
@@ -73,6 +74,7 @@ void checkModelFlags(const GivenFlags &given, const ModelConfig &m) {
   toggle("disable-bias-linear", !m.outBias && !m.mlpBias);
   toggle("qk-layernorm", m.qkNorm);
   toggle("use-rope-scaling", scaled(m));
+  refuseAll(wrong);
 }
 
 } // namespace lf

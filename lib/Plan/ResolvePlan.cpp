@@ -3,6 +3,7 @@
 // Every check that needs both, before any IR exists; each message shows the arithmetic and what would be legal.
 //
 //===----------------------------------------------------------------------===//
+#include "Arguments.h"
 #include "lf/Plan/ParallelPlan.h"
 
 #include "lf/Plan/PipelineSplit.h"
@@ -51,9 +52,11 @@ static void sizes(const ParallelPlan &p) {
   for (auto [name, value] : all)
     if (value < 1 || value > most)
       throw usage(quote(name) + ": expected an integer from 1 to " + plain(most) + ", got " + plain(value));
+  std::vector<std::string> wrong;
   for (int i : {2, 3, 4})
     if (all[i].second > 1)
-      throw usage(quote(all[i].first) + " is not implemented yet: expected 1, got " + plain(all[i].second));
+      wrong.push_back(quote(all[i].first) + " is not implemented yet: expected 1, got " + plain(all[i].second));
+  refuseAll(wrong);
   int64_t ranks = 1;
   for (int64_t size : {p.tp, p.pp, p.cp, p.dp})
     if ((ranks *= size) > 1 << 20)

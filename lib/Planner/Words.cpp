@@ -59,7 +59,7 @@ void addTraffic(std::vector<Traffic> &list, const Traffic &entry) {
 const PipelineRankReport &PlanReport::largest() const {
   const PipelineRankReport *most = &ranks.front();
   for (const PipelineRankReport &rank : ranks)
-    if (rank.memory.peak() > most->memory.peak())
+    if (rank.memory.needed() > most->memory.needed())
       most = &rank;
   return *most;
 }

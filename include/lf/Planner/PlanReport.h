@@ -18,6 +18,8 @@ struct RankMemory {
   int64_t host = 0;   ///< pinned host memory, not in the peak
   int64_t driver = 0; ///< of a GPU: what its driver and NCCL take, about (lf/driver_memory.h); not in the peak
   int64_t peak() const { return parameters + gradients + optimizer + saved + workspace + staging; }
+  /// What there has to be where the rank runs.
+  int64_t needed() const { return peak() + driver; }
 };
 
 /// What one rank sends; bytes are those of an ideal ring: (n-1)/n of the larger side, twice that for an all-reduce.
@@ -71,7 +73,7 @@ struct PlanReport {
   double flopsPerToken = 0; ///< forward and backward, whole model
 
   int64_t tokensPerStep() const { return plan.globalBatch * plan.seqLength; }
-  const PipelineRankReport &largest() const; ///< by peak
+  const PipelineRankReport &largest() const; ///< by what it needs
 };
 
 /// "llama 8.03 B, tp 8 dp 64, 1f1b": model and plan in a line.
@@ -90,7 +92,8 @@ Json fullPlanJson(const PlanReport &, bool everyRank = true);
 /// plan.json as text: a line for each member, and for each entry of an array.
 std::string planText(const Json &plan);
 
-/// Throws lf::Error (exit 3) when the peak of some rank is above plan.memoryBudget; `fits` are changes that would help.
+/// Throws lf::Error (exit 3) when some rank needs more than plan.memoryBudget, its driver and libraries included;
+/// `fits` are changes that would help.
 void checkBudget(const PlanReport &, const std::vector<std::string> &fits);
 
 /// 1536 -> "1.50 KiB".

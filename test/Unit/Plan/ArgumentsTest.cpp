@@ -205,6 +205,19 @@ TEST_F(ArgumentsTest, ModelFlagsMustAgreeWithTheFile) {
   EXPECT_EQ(plan("--num-layers 4").options.count("num-layers"), 0u);
 }
 
+TEST_F(ArgumentsTest, AllThatDisagreesIsSaidAtOnce) {
+  auto notes = [&](const std::string &line) {
+    try {
+      compile(line);
+    } catch (const Error &e) {
+      return e.notes.size();
+    }
+    return size_t(99);
+  };
+  EXPECT_EQ(notes("--num-layers 5 --hidden-size 3 --rotary-base 7 --qk-layernorm"), 3u);
+  EXPECT_EQ(notes("--cp 2 --ep 2 --etp 2"), 2u);
+}
+
 TEST_F(ArgumentsTest, UnknownModelFieldsCanBeIgnored) {
   json["totally_new_field"] = 3;
   EXPECT_NE(refusal("").find("\"/totally_new_field\""), std::string::npos);

@@ -125,4 +125,25 @@ TEST(Budget, NamesTheRankAndTheExcess) {
   }
 }
 
+// A GPU has to have what its driver takes, too: with that another rank may be the largest.
+TEST(Budget, CountsTheDriver) {
+  PlanReport r = sample();
+  r.ranks.front().memory.driver = 1 << 20;
+  const int64_t needed = r.ranks.front().memory.peak() + (1 << 20);
+  EXPECT_EQ(&r.largest(), &r.ranks.front());
+  r.plan.memoryBudget = needed;
+  EXPECT_NO_THROW(checkBudget(r, {}));
+  r.plan.memoryBudget = needed - 1;
+  try {
+    checkBudget(r, {});
+    FAIL() << "expected a refusal";
+  } catch (const Error &error) {
+    EXPECT_NE(std::string(error.what()).find("got " + std::to_string(needed) + " ("), std::string::npos)
+        << error.what();
+    EXPECT_NE(std::string(error.what()).find(", about 1.00 MiB of it for driver and libraries) on rank 0, 1 too many"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 } // namespace
