@@ -127,7 +127,7 @@ TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
   const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
   ASSERT_GE(reader, 0);
   std::thread leaves([&] { // once the run has opened the pipe and saved
-    for (int i = 0; i < 1000 && !fs::exists(folder / "s/latest_checkpointed_iteration.txt"); ++i)
+    for (int i = 0; i < 12000 && !fs::exists(folder / "s/latest_checkpointed_iteration.txt"); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     close(reader);
   });
@@ -206,7 +206,7 @@ TEST(Refusal, MetricsThatCannotBeWrittenCostNoSteps) {
   ASSERT_GE(reader, 0);
   std::thread leaves([&] { // once it has read something
     char byte;
-    for (int i = 0; i < 10000 && read(reader, &byte, 1) <= 0; ++i)
+    for (int i = 0; i < 60000 && read(reader, &byte, 1) <= 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     close(reader);
   });
@@ -267,7 +267,7 @@ TEST(Refusal, MetricsThatNobodyReadsDoNotHoldASignal) {
     _exit(result.code);
   }
   int bytes = 0;
-  for (int i = 0; i < 10000 && bytes < 3500; ++i) { // until the pipe is full
+  for (int i = 0; i < 60000 && bytes < 3500; ++i) { // until the pipe is full
     ioctl(reader, FIONREAD, &bytes);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -34,11 +34,11 @@ def await_watch(process):
     sys.exit("expected a process that watches for SIGTERM, got none in 30 s")
 
 
-def expect(case, process, code, words, seconds=30):
-    """Within `seconds`: the limit of a wait is 100."""
+def expect(case, process, code, words, seconds=30, said=""):
+    """Within `seconds`: the limit of a wait is 100. `said`: what has been read before."""
     begin = time.monotonic()
     try:
-        text = process.communicate(timeout=seconds)[1]
+        text = said + process.communicate(timeout=seconds)[1]
     except subprocess.TimeoutExpired:
         process.kill()
         sys.exit(f"{case}: expected an end within {seconds} s, got none")
@@ -74,10 +74,9 @@ expect("SIGTERM while rank 0 is awaited", alone, 75,
 
 port = free_port()
 alone = start(0, port, data="nothing.bin")
-time.sleep(0.5)
-await_watch(alone)  # it has said why it ends, and stays for rank 1
+said = alone.stderr.readline() + alone.stderr.readline()  # why it ends, and that it stays for rank 1
 alone.send_signal(signal.SIGTERM)
-expect("SIGTERM while rank 0 stays", alone, 4, "\"nothing.bin\": expected a readable file", 4)
+expect("SIGTERM while rank 0 stays", alone, 4, "\"nothing.bin\": expected a readable file", 4, said)
 
 port = free_port()
 alone = start(1, port, flags=["--distributed-timeout-minutes", "0.02"])
