@@ -19,7 +19,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <new>
 #include <thread>
 
 namespace lf::rt {

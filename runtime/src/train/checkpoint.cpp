@@ -16,7 +16,7 @@
 #include "files.h"
 #include "json.h"
 #include "real.h"
-#include "text.h"
+#include "../text.h"
 
 #include <charconv>
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include "../comm/mesh.h"
 #include "real.h"
 #include "shard.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <set>

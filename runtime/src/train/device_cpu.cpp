@@ -8,7 +8,7 @@
 #include "../kernels/kernels.h"
 #include "../comm/comm.h"
 #include "real.h"
-#include "signals.h"
+#include "../signals.h"
 #include "step_sums.h"
 
 #include <cstring>

@@ -8,7 +8,7 @@
 #include "../data/open_file.h"
 #include "../rank.h"
 #include "../signals.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -8,7 +8,7 @@
 #include "device.h"
 #include "initial_weights.h"
 #include "real.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <charconv>

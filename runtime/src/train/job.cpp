@@ -15,7 +15,7 @@
 #include "outputs.h"
 #include "real.h"
 #include "replicas.h"
-#include "text.h"
+#include "../text.h"
 #include "trace_file.h"
 
 #include <chrono>

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "json.h"
 
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <set>

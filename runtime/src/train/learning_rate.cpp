@@ -10,7 +10,7 @@
 #include "learning_rate.h"
 
 #include "../rank.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cmath>

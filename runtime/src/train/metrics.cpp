@@ -10,7 +10,7 @@
 #include "../device/device.h"
 #include "files.h"
 #include "options.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -9,7 +9,7 @@
 #include "../rank.h"
 #include "lf/flag_names.h"
 #include "lf/foreign_flags.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cctype>

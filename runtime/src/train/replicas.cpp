@@ -12,7 +12,7 @@
 #include "device.h"
 #include "real.h"
 #include "shard.h"
-#include "text.h"
+#include "../text.h"
 
 #include <map>
 

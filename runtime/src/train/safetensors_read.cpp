@@ -6,7 +6,7 @@
 #include "../rank.h"
 #include "json.h"
 #include "safetensors.h"
-#include "text.h"
+#include "../text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 
 #include "../comm/mesh.h"
 #include "../rank.h"
-#include "text.h"
+#include "../text.h"
 
 #include <map>
 #include <set>

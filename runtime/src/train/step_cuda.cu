@@ -10,7 +10,7 @@
 #include "../kernels/cuda/adamw_of_step.h"
 #include "device.h"
 #include "options.h"
-#include "signals.h"
+#include "../signals.h"
 #include "step_sums.h"
 
 #include <cmath>

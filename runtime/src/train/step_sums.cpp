@@ -8,7 +8,7 @@
 #include "../comm/comm.h"
 #include "../comm/traffic.h"
 #include "options.h"
-#include "text.h"
+#include "../text.h"
 
 #include <cmath>
 

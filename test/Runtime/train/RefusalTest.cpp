@@ -118,14 +118,24 @@ TEST(Refusal, Outputs) {
   EXPECT_EQ(run(tiny, {"--data-path", tokens, "--save", folder / "saves"}).code, 4);
 }
 
+/// Makes a pipe of one page, and a reader of it that reads nothing by itself.
+int read_pipe(const std::string &path) {
+  EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  EXPECT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  return reader;
+}
+
+int saved_step(const std::string &folder) {
+  return std::atoi(read_file(folder + "/latest_checkpointed_iteration.txt").c_str());
+}
+
 // A reader that goes ends neither the training nor what it leaves behind.
 TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
   Folder folder;
   TinyProgram tiny(1, 1, 1);
   std::string tokens = write_tokens(folder);
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_GE(reader, 0);
+  const int reader = read_pipe(folder / "pipe");
   std::thread leaves([&] { // once the run has opened the pipe and saved
     for (int i = 0; i < 12000 && !fs::exists(folder / "s/latest_checkpointed_iteration.txt"); ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -139,7 +149,7 @@ TEST(Refusal, ATraceThatCannotBeWrittenCostsNoCheckpoint) {
       result.err.find("--trace: \"" + folder / "pipe" + "\": expected a file that can be written to, got: Broken pipe"),
       std::string::npos)
       << result.err;
-  EXPECT_EQ(read_file(folder / "s/latest_checkpointed_iteration.txt").substr(0, 4), "4000");
+  EXPECT_EQ(saved_step(folder / "s"), 4000);
 }
 
 void expect_code(int code, const TinyProgram &tiny, std::vector<std::string> arguments) {
@@ -201,9 +211,7 @@ TEST(Refusal, MetricsThatCannotBeWrittenCostNoSteps) {
   Folder folder;
   TinyProgram tiny(1, 1, 1);
   std::string tokens = write_tokens(folder);
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_GE(reader, 0);
+  const int reader = read_pipe(folder / "pipe");
   std::thread leaves([&] { // once it has read something
     char byte;
     for (int i = 0; i < 60000 && read(reader, &byte, 1) <= 0; ++i)
@@ -217,7 +225,7 @@ TEST(Refusal, MetricsThatCannotBeWrittenCostNoSteps) {
   EXPECT_NE(result.err.find("--metrics: \"" + folder / "pipe" + "\": expected to write step "), std::string::npos)
       << result.err;
   EXPECT_NE(result.err.find("got: Broken pipe"), std::string::npos) << result.err;
-  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+  EXPECT_GE(saved_step(folder / "s"), 2);
 }
 
 // Nor one that stands still: the ranks that wait meanwhile do not time out.
@@ -225,9 +233,7 @@ TEST(Refusal, MetricsThatNobodyTakesCostNoSteps) {
   Folder folder;
   TinyProgram tiny(1, 2, 1);
   const std::string tokens = write_tokens(folder);
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  const int reader = read_pipe(folder / "pipe");
   setenv("LF_TIMEOUT_SECONDS", "3", 1);
   Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1000000", "--lr", "0.01", "--save", folder / "s",
                              "--metrics", folder / "pipe"});
@@ -235,7 +241,7 @@ TEST(Refusal, MetricsThatNobodyTakesCostNoSteps) {
   close(reader);
   EXPECT_EQ(result.code, 4);
   EXPECT_NE(result.err.find("got: a reader that takes nothing"), std::string::npos) << result.err;
-  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+  EXPECT_GE(saved_step(folder / "s"), 2);
 }
 
 // Where no step can be saved, the run goes on to what it was for.
@@ -256,10 +262,7 @@ TEST(Refusal, MetricsThatNobodyReadsDoNotHoldASignal) {
   Folder folder;
   TinyProgram tiny(1, 1, 1);
   std::string tokens = write_tokens(folder);
-  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
-  const int reader = open((folder / "pipe").c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_GE(reader, 0);
-  ASSERT_GE(fcntl(reader, F_SETPIPE_SZ, 4096), 0);
+  const int reader = read_pipe(folder / "pipe");
   const pid_t child = fork();
   if (child == 0) {
     Result result = run(tiny, {"--data-path", tokens, "--train-iters", "1000000", "--lr", "0.01", "--save",
@@ -278,7 +281,7 @@ TEST(Refusal, MetricsThatNobodyReadsDoNotHoldASignal) {
   close(reader);
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 75);
-  EXPECT_GE(std::atoi(read_file(folder / "s/latest_checkpointed_iteration.txt").c_str()), 2);
+  EXPECT_GE(saved_step(folder / "s"), 2);
 }
 
 /// A Hugging Face folder made by a run of the program itself, changed by `edit` of its header and data.

@@ -2,7 +2,8 @@
 why, where it has got far enough to hear."""
 import subprocess
 import sys
-import time
+
+from process_end import expect_end
 
 executable, tokens = sys.argv[1:]
 good = [executable, "--data-path", tokens, "--train-iters", "100000000"]
@@ -12,16 +13,8 @@ def expect(case, ranks, code, words):
     command = ["mpiexec"]
     for i, rank in enumerate(ranks):
         command += ([":"] if i else []) + ["-n", "1", *rank]
-    begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    try:
-        text = process.communicate(timeout=60)[1]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        sys.exit(f"{case}: expected an end within 60 s, got none")
-    if process.returncode != code or words not in text:
-        sys.exit(f"{case}: expected code {code} and \"{words}\", got {process.returncode} and {text}")
-    print(f"{case}: code {code} after {time.monotonic() - begin:.1f} s")
+    expect_end(case, process, code, words, 60)
 
 
 lacking = [executable, "--data-path", "nothing.bin"]

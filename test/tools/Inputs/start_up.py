@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+from process_end import expect_end
+
 executable, tokens = sys.argv[1:]
 no_device = "expected an NVIDIA GPU and a driver for CUDA"
 
@@ -35,16 +37,8 @@ def await_watch(process):
 
 
 def expect(case, process, code, words, seconds=30, said=""):
-    """Within `seconds`: the limit of a wait is 100. `said`: what has been read before."""
-    begin = time.monotonic()
-    try:
-        text = said + process.communicate(timeout=seconds)[1]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        sys.exit(f"{case}: expected an end within {seconds} s, got none")
-    if process.returncode != code or words not in text:
-        sys.exit(f"{case}: expected code {code} and \"{words}\", got {process.returncode} and {text}")
-    print(f"{case}: code {code} after {time.monotonic() - begin:.1f} s")
+    """Within `seconds`: the limit of a wait is 100."""
+    expect_end(case, process, code, words, seconds, said)
 
 
 port = free_port()
